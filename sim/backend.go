@@ -1,0 +1,58 @@
+package sim
+
+import (
+	"time"
+
+	"simrun/model"
+	"simrun/model/types"
+)
+
+// Backend executes the requests of sessions. The in-memory Postgres, a real server, and the pair of both in lock-step are
+// backends; a World drives any of them the same way:
+//
+//  1. Submit gives a session's request. The reply is complete, or says that the session is blocked and on whom.
+//  2. After each Submit, Resume and event, Woken lists the sessions whose wait is over, in the backend's order. The world
+//     chooses one (eagerly, before the next choice of an actor) and calls Resume, which completes or blocks again.
+//
+// Session numbers are the index of the actor in Setup.Actors.
+type Backend interface {
+	// Open starts a session for an actor. A session that is open already is closed first: its transaction is rolled back.
+	Open(session int, spec ActorSpec) error
+	// Close ends the session as a lost connection does: rollback, locks and session-level advisory locks freed.
+	Close(session int) error
+	// Submit starts a request in an idle session.
+	Submit(session int, req Request) (Reply, error)
+	// Woken appends the blocked sessions whose wait is over.
+	Woken(buf []int) []int
+	// Resume lets a woken session go on.
+	Resume(session int) (Reply, error)
+	// Deadlock returns the sessions of a closed wait cycle, or none.
+	Deadlock() []int
+	// Interrupt ends the blocked statement of a session with the SQLSTATE: 40P01 (deadlock victim), 55P03 (lock_timeout),
+	// 57014 (cancel). It returns the error reply; other sessions may be woken by it.
+	Interrupt(session int, sqlstate string) (Reply, error)
+	// SetNow sets the simulated time that now(), clock_timestamp() and pg_stat_activity answer from.
+	SetNow(t time.Time) error
+	// Query runs a read-only query as the superuser on committed data, outside of every session.
+	Query(sql string) (*Result, error)
+	// Reset takes the database back to the state after Setup.Schema and Setup.Seed, with no session open.
+	Reset() error
+	// Shutdown frees everything.
+	Shutdown() error
+}
+
+// Request is what one step asks of the database.
+type Request struct {
+	SQL string
+	// Args are the parameters $1.. as the actor gave them; the backend encodes them for the types that the statement's
+	// analysis gives them, as pgx does. nil means the simple protocol, as in pgx, and may hold several statements.
+	Args []any
+}
+
+// Reply, Result, Field and Error are the database's answers, the same for every backend.
+type (
+	Reply  = model.Reply
+	Result = model.Result
+	Field  = model.Field
+	Error  = types.Error
+)
