@@ -4,7 +4,6 @@ package sim
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -33,16 +32,3 @@ type ActorFunc func(ctx context.Context, db DB) error
 
 // Run calls f.
 func (f ActorFunc) Run(ctx context.Context, db DB) error { return f(ctx, db) }
-
-// The functions below are the only other things an actor may observe or tell. ctx is the one that Run got.
-//
-//	Now(ctx) time.Time                     simulated time
-//	Sleep(ctx, d) error                    until the clock has advanced by d; a step
-//	Choose(ctx, name string, n int) int    a value 0..n-1 that the schedule chooses; a step
-//	Op(ctx, name string, input any) *Operation   opens an operation of the history; (*Operation).Return(output any)
-//	Witness(ctx, name string)              says that something worth seeing has happened
-//	Note(ctx, key string, value any)       tells the trace a fact that invariants and monitors read
-//	Checkpoint(ctx, locals ...any)         says that what the actor does next depends on locals only, not on older observations
-//
-// Their contract is in this comment so that systems can be written against it; each has its own file.
-var _ = time.Second

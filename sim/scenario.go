@@ -60,7 +60,7 @@ type ActorSpec struct {
 	Role string // SET ROLE for its session; "" is the superuser
 	// Settings are session settings, e.g. {"default_transaction_isolation", "repeatable read"}.
 	Settings [][2]string
-	// DaemonAt is true for an actor that need not finish for a run to be complete (a reader in a loop).
+	// Daemon is true for an actor that need not finish for a run to be complete (a reader in a loop).
 	Daemon bool
 	// Restarts is how often the actor starts again after a crash fault.
 	Restarts int

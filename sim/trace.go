@@ -1,0 +1,106 @@
+package sim
+
+import "time"
+
+// EventKind says what an actor told.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	EventCall    EventKind = iota + 1 // an operation was called: Op, Name, Value is its input
+	EventReturn                       // it returned: Op, Value is its output
+	EventWitness                      // Name was witnessed
+	EventNote                         // fact Name has now Value
+)
+
+// Event is what an actor told between two steps.
+type Event struct {
+	Kind  EventKind
+	Op    int // number of the operation in its actor since that started
+	Name  string
+	Value any
+}
+
+// StepKind says what a step is. The values are the kinds of scheduler choices and appear in no file: names do.
+type StepKind int32
+
+// The kinds of steps.
+const (
+	StepRun            StepKind = iota // the actor's next request
+	StepWake                           // a woken session goes on
+	StepVictim                         // the session loses a deadlock: 40P01
+	StepLockTimeout                    // a blocked statement gives up: 55P03
+	StepCrash                          // the actor's process dies between two statements
+	StepCommitApplied                  // COMMIT is applied, its answer is lost with the connection
+	StepCommitDropped                  // the connection is lost before COMMIT is applied
+	StepConnLost                       // the connection is lost before the server acts on the statement
+	StepCancel                         // the statement is cancelled: 57014
+	StepSerialization                  // the statement fails with 40001
+	StepClock                          // the clock advances to the next sleeper's time
+	StepChoose                         // a value for Choose
+)
+
+// Step is one step of a run: a choice and all that came of it in one session. A choice that wakes another session, which
+// then goes on at once, is followed by that session's own Step with Kind StepWake and Eager set.
+type Step struct {
+	Index  int    // from 0, counting every Step
+	Choice int    // index of the choice that made it; an eager wake-up has that of the step that woke it
+	Name   string // name of the choice, e.g. "rotator-0.7/1", "wake lease-2"
+	Kind   StepKind
+	Eager  bool
+	Actor  int // -1 for the clock
+	Now    time.Time
+
+	SQL   string // "" when the step is not about a statement
+	Args  []any
+	Reply Reply // what the session got; Blocked with By and On when it waits
+	Tx    TxState
+
+	// Events are what the actor told before its next request, after this step.
+	Events []Event
+	// Done is true when the actor ended with this step; Err is what it returned.
+	Done bool
+	Err  error
+	// Changed is true when the committed state may have changed.
+	Changed bool
+	// Acquired are the locks that the session acquired in this step, in order, when the backend tells them.
+	Acquired []Lock
+	// Digest covers all of the above.
+	Digest uint64
+}
+
+// TxState is where a session's transaction stands after a step.
+type TxState uint8
+
+// The states of a transaction.
+const (
+	TxNone   TxState = iota // no transaction block
+	TxActive                // in a transaction block
+	TxFailed                // in an aborted transaction block
+)
+
+// Lock is a lock that a session acquired.
+type Lock struct {
+	Class  string // "relation", "row", "advisory"
+	Object string // e.g. "ring_state", "ring_state(queue)", "advisory 42"
+	Mode   string // as Postgres names it, e.g. "AccessExclusiveLock", "FOR NO KEY UPDATE"
+}
+
+// Trace is a run: its steps and its history.
+type Trace struct {
+	Actors  []string // names by index
+	Steps   []Step
+	History []HistoryOp
+	Cut     bool // MaxSteps was reached
+}
+
+// HistoryOp is one operation of a history. Times are in half steps: an operation that was called with step i and returned
+// after step j spans 2i..2j+1.
+type HistoryOp struct {
+	Actor         int
+	Name          string
+	Input, Output any
+	Call          int
+	Return        int  // meaningless when Indeterminate
+	Indeterminate bool // never returned: it may have taken effect or not, at any time after Call
+}
