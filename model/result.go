@@ -26,4 +26,5 @@ type Reply struct {
 	On      string // what it waits for, in words
 	Result  *Result
 	Err     *types.Error
+	Tx      byte // as ReadyForQuery says: 'I' idle, 'T' in a transaction block, 'E' in a failed one; 0 while blocked
 }
