@@ -29,7 +29,8 @@ type Backend interface {
 	// Deadlock returns the sessions of a closed wait cycle, or none.
 	Deadlock() []int
 	// Interrupt ends the blocked statement of a session with the SQLSTATE: 40P01 (deadlock victim), 55P03 (lock_timeout),
-	// 57014 (cancel). It returns the error reply; other sessions may be woken by it.
+	// 57014 (cancel). It returns the error reply; other sessions may be woken by it. A session's own lock_timeout never
+	// ends a wait: the schedule says when it does.
 	Interrupt(session int, sqlstate string) (Reply, error)
 	// SetNow sets the simulated time that now(), clock_timestamp() and pg_stat_activity answer from.
 	SetNow(t time.Time) error
@@ -39,6 +40,33 @@ type Backend interface {
 	Reset() error
 	// Shutdown frees everything.
 	Shutdown() error
+}
+
+// Cloner is a Backend whose state is a value: the in-memory Postgres. Searching needs one.
+type Cloner interface {
+	Backend
+	// Clone returns a copy that shares nothing that the backend's methods change.
+	Clone() Backend
+	// Fingerprint is a canonical hash of the whole state, sessions included.
+	Fingerprint() uint64
+	// CommittedFingerprint is a canonical hash of what Query can see. Equal hashes mean equal answers, so that verdicts of
+	// invariants are kept by it.
+	CommittedFingerprint() uint64
+}
+
+// LockTracker is a Backend that can tell which locks a step acquired.
+type LockTracker interface {
+	// Track switches the telling on or off, for this state and its clones.
+	Track(on bool)
+	// Acquired returns the locks that the session acquired in its last Submit or Resume, in order. It is valid until the
+	// next call of the backend.
+	Acquired(session int) []Lock
+}
+
+// Footprinter is a Backend that can tell what its last Submit or Resume touched, as hashed object ids; see
+// scheduler.Footprint.
+type Footprinter interface {
+	Footprint() (reads, writes []uint64)
 }
 
 // Request is what one step asks of the database.

@@ -54,30 +54,21 @@ type Step struct {
 	SQL   string // "" when the step is not about a statement
 	Args  []any
 	Reply Reply // what the session got; Blocked with By and On when it waits
-	Tx    TxState
 
 	// Events are what the actor told before its next request, after this step.
 	Events []Event
 	// Done is true when the actor ended with this step; Err is what it returned.
 	Done bool
 	Err  error
-	// Changed is true when the committed state may have changed.
-	Changed bool
+	// Changed is true when the committed state may have changed; then Committed reads it, for monitors only: it is nil in
+	// a trace, where it would show later states.
+	Changed   bool
+	Committed View
 	// Acquired are the locks that the session acquired in this step, in order, when the backend tells them.
 	Acquired []Lock
 	// Digest covers all of the above.
 	Digest uint64
 }
-
-// TxState is where a session's transaction stands after a step.
-type TxState uint8
-
-// The states of a transaction.
-const (
-	TxNone   TxState = iota // no transaction block
-	TxActive                // in a transaction block
-	TxFailed                // in an aborted transaction block
-)
 
 // Lock is a lock that a session acquired.
 type Lock struct {
@@ -91,7 +82,20 @@ type Trace struct {
 	Actors  []string // names by index
 	Steps   []Step
 	History []HistoryOp
+	Final   View // the state at the end
 	Cut     bool // MaxSteps was reached
+}
+
+// Notes calls f with each fact that an actor told, in order.
+func (t *Trace) Notes(f func(step, actor int, key string, value any)) {
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		for _, e := range s.Events {
+			if e.Kind == EventNote {
+				f(i, s.Actor, e.Name, e.Value)
+			}
+		}
+	}
 }
 
 // HistoryOp is one operation of a history. Times are in half steps: an operation that was called with step i and returned
