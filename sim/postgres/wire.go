@@ -1,0 +1,193 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"golang.org/x/sys/unix"
+)
+
+// A wire is one connection to the server, whose messages can be awaited for a limited time without losing any. That is what
+// pgconn cannot do, and what a blocked session needs: its request stays in flight while others go on.
+//
+// It reads and writes the socket by system calls of the calling thread: a round trip through Go's network poller takes half as
+// long again.
+type wire struct {
+	pid    int // process id of the backend
+	tx     byte
+	fe     *pgproto3.Frontend
+	sock   *socket
+	config *pgconn.Config
+	secret []byte
+}
+
+// errNotYet says that no whole message has come in the time given.
+var errNotYet = errors.New("no message yet")
+
+// errLost says that the connection is gone.
+var errLost = errors.New("the connection to the server is lost")
+
+// dial opens a connection.
+func dial(ctx context.Context, config *pgconn.Config) (*wire, error) {
+	pc, err := pgconn.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	h, err := pc.Hijack()
+	if err != nil {
+		return nil, err
+	}
+	s := &socket{conn: h.Conn, fd: -1}
+	if sc, ok := h.Conn.(syscall.Conn); ok && h.TLSConfig == nil {
+		if raw, err := sc.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { s.fd = int(fd) })
+		}
+	}
+	return &wire{pid: int(h.PID), secret: h.SecretKey, tx: h.TxStatus, fe: pgproto3.NewFrontend(s, s), sock: s, config: config}, nil
+}
+
+// receive returns the next message; its memory is good until the next call. A negative limit waits for ever. Messages that
+// belong to no request are dealt with here.
+func (w *wire) receive(limit time.Duration) (pgproto3.BackendMessage, error) {
+	w.sock.limit = limit
+	for {
+		msg, err := w.fe.Receive()
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, errNotYet
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", errLost, err)
+		}
+		switch m := msg.(type) {
+		case *pgproto3.ReadyForQuery:
+			w.tx = m.TxStatus
+		case *pgproto3.ParameterStatus:
+			continue
+		}
+		return msg, nil
+	}
+}
+
+// cancel asks the server to cancel what the backend is doing, over a connection of its own.
+func (w *wire) cancel(ctx context.Context) error {
+	conn, err := w.config.DialFunc(ctx, network(w.config), address(w.config))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	buf, err := (&pgproto3.CancelRequest{ProcessID: uint32(w.pid), SecretKey: w.secret}).Encode(nil)
+	if err != nil {
+		return err
+	}
+	if _, err = conn.Write(buf); err != nil {
+		return err
+	}
+	_, _ = io.ReadAll(conn) // the server closes it when the signal is sent
+	return nil
+}
+
+func network(c *pgconn.Config) string {
+	n, _ := pgconn.NetworkAddress(c.Host, c.Port)
+	return n
+}
+
+func address(c *pgconn.Config) string {
+	_, a := pgconn.NetworkAddress(c.Host, c.Port)
+	return a
+}
+
+// close ends the connection in order; the backend rolls back and exits soon after.
+func (w *wire) close() {
+	w.fe.Send(&pgproto3.Terminate{})
+	_ = w.fe.Flush()
+	_ = w.sock.conn.Close()
+}
+
+// A socket reads with a time limit. It keeps net.Conn, whose collection would close the file descriptor.
+type socket struct {
+	conn  net.Conn
+	fd    int           // -1: encrypted, so only conn may read
+	limit time.Duration // of the next Read; negative is none
+}
+
+func (s *socket) Read(p []byte) (int, error) {
+	if s.fd < 0 {
+		var deadline time.Time
+		if s.limit >= 0 {
+			deadline = time.Now().Add(max(s.limit, time.Millisecond))
+		}
+		_ = s.conn.SetReadDeadline(deadline)
+		return s.conn.Read(p)
+	}
+	for {
+		n, err := unix.Read(s.fd, p)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			if s.limit == 0 {
+				return 0, os.ErrDeadlineExceeded
+			}
+			ready, err := poll(s.fd, unix.POLLIN, s.limit)
+			if err != nil {
+				return 0, err
+			}
+			if !ready {
+				return 0, os.ErrDeadlineExceeded
+			}
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, io.EOF
+		}
+		return n, nil
+	}
+}
+
+func (s *socket) Write(p []byte) (int, error) {
+	if s.fd < 0 {
+		return s.conn.Write(p)
+	}
+	written := 0
+	for written < len(p) {
+		n, err := unix.Write(s.fd, p[written:])
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN:
+			if _, err := poll(s.fd, unix.POLLOUT, -1); err != nil {
+				return written, err
+			}
+		case err != nil:
+			return written, err
+		default:
+			written += n
+		}
+	}
+	return written, nil
+}
+
+// poll waits until the file descriptor is ready. Its limit is exact to some 50 us, where Go's timers round up to 1 ms.
+func poll(fd int, events int16, limit time.Duration) (bool, error) {
+	var ts *unix.Timespec
+	if limit >= 0 {
+		t := unix.NsecToTimespec(int64(limit))
+		ts = &t
+	}
+	for {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: events}}
+		n, err := unix.Ppoll(fds, ts, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		return n > 0, err
+	}
+}
