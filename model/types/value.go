@@ -36,6 +36,17 @@ const (
 	PgLSN
 	Regtype
 	Int8Multirange
+	Float4
+	Bpchar // character(n): blanks at the end do not count
+	Time
+	// The pseudo-types of polymorphic signatures (Postgres documentation 38.2.5). No value has one of them.
+	Any
+	AnyElement
+	AnyArray
+	AnyNonArray
+	AnyCompatible
+	AnyCompatibleArray
+	numKinds
 )
 
 // Type is a kind, and for arrays the kind of the elements. The zero Type is Unknown.
@@ -47,8 +58,10 @@ type Type struct {
 // Value is one SQL value. It is small, immutable and compared by its functions, never by ==, because numeric and
 // arrays have several forms of one value. The zero Value is NULL of type unknown.
 //
-// Where the payload sits: Bool, Int2, Int4, Int8, OID, Regclass, XID8 in N (bool as 0 or 1); Float8 in N as its IEEE bits;
-// Timestamp, Timestamptz in N as microseconds since 2000-01-01 UTC; Date in N as days since 2000-01-01; Text, Varchar, Name,
+// Where the payload sits: Bool, Int2, Int4, Int8, OID, XID8, PgLSN in N (bool as 0 or 1); Float8 and Float4 in N as IEEE bits of a
+// float64; Time in N as microseconds since midnight; Regclass and Regtype in N, with the name to show in S (it takes no part in
+// comparisons);
+// Timestamp, Timestamptz in N as microseconds since 2000-01-01 UTC; Date in N as days since 2000-01-01; Text, Varchar, Bpchar, Name,
 // Char, JSON, JSONB (canonical text), Bytea (raw bytes), UUID (16 raw bytes), Numeric (canonical decimal text with its
 // scale, e.g. "1.50") in S; Array and Record in L; Interval in L[0..2] (months, days, microseconds as Int8).
 type Value struct {
