@@ -9,7 +9,7 @@ package scheduler
 // Choice is one decision: which actor moves and how. Choices are small comparable values; their names, which failure files
 // record, come from System.Name.
 type Choice struct {
-	Actor int32 // the actor that moves; -1 (Environment) for a choice of the environment
+	Actor int32 // the actor that moves, numbered from 0; -1 (Environment) for a choice of the environment
 	Kind  int32 // meaning is the system's: a step, a fault, a wake-up, a victim, a clock advance
 	Value int32 // parameter of the kind, 0 when it has none
 }
