@@ -15,7 +15,8 @@ type Coverage struct {
 
 	runs     int
 	touched  map[uint64]access // how each object was last touched in this run
-	ordering uint64
+	ordering uint64            // sum of the hashes of the steps of this run
+	barrier  uint64            // hash of the last step that conflicts with everything
 	stepped  bool
 }
 
