@@ -19,10 +19,12 @@ type (
 	SessionID int32
 	// TableID names a heap with its indexes. TRUNCATE and rewrites keep it and change the heap below.
 	TableID uint32
-	// TID is the place of a row version in its heap. Greater is later: a sequential scan goes by TID.
-	TID uint32
-	// XID is a transaction or subtransaction that has written. 0 is "no transaction" (as a row's xmin: settled).
-	XID uint32
+	// TID is the place of a row version in its heap, from 1; 0 is none. Greater is later: a sequential scan goes by TID.
+	TID uint64
+	// XID is a transaction or subtransaction that has written. 0 is none.
+	XID uint64
+	// CommandID numbers the commands of a transaction.
+	CommandID uint32
 )
 
 // Row is the immutable payload of a row version.
