@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"simrun/sim/postgres/wire"
 )
 
 func TestStartLeavesNothingBehind(t *testing.T) {
@@ -21,15 +23,15 @@ func TestStartLeavesNothingBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := dial(context.Background(), s.connConfig(db, nil))
+	w, err := wire.Dial(context.Background(), s.connConfig(db, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := w.rows("SELECT 1 + 1")
+	rows, err := w.Rows("SELECT 1 + 1")
 	if err != nil || rows[0][0] != "2" {
 		t.Fatalf("rows %v, error %v", rows, err)
 	}
-	if err := unix.Kill(w.pid, unix.SIGSTOP); err != nil { // a held backend must not keep the server from stopping
+	if err := unix.Kill(w.PID, unix.SIGSTOP); err != nil { // a held backend must not keep the server from stopping
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -81,11 +83,11 @@ func TestHelperHoldsCluster(t *testing.T) {
 		t.Skip("run by TestKilled only")
 	}
 	s := start(t)
-	w, err := dial(context.Background(), s.connConfig("", nil))
+	w, err := wire.Dial(context.Background(), s.connConfig("", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = unix.Kill(w.pid, unix.SIGSTOP)
+	_ = unix.Kill(w.PID, unix.SIGSTOP)
 	_, _ = os.Stdout.WriteString(s.cluster.dir + " " + strconv.Itoa(s.cluster.server.Process.Pid) + " " +
 		strconv.Itoa(s.cluster.watchdog.Process.Pid) + "\n")
 	select {}
@@ -95,7 +97,7 @@ func TestHelperHoldsCluster(t *testing.T) {
 func TestLiveClusterIsNotStale(t *testing.T) {
 	s := start(t)
 	removeStale()
-	if err := s.keeper.run("SELECT 1"); err != nil {
+	if err := s.keeper.Run("SELECT 1"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -103,7 +105,7 @@ func TestLiveClusterIsNotStale(t *testing.T) {
 func TestConnectDropsStaleDatabases(t *testing.T) {
 	s := start(t)
 	url := s.URL("postgres")
-	if err := s.keeper.run("CREATE DATABASE simrun_00000000000000ab_1"); err != nil {
+	if err := s.keeper.Run("CREATE DATABASE simrun_00000000000000ab_1"); err != nil {
 		t.Fatal(err)
 	}
 	a, err := Connect(context.Background(), url)
@@ -120,13 +122,13 @@ func TestConnectDropsStaleDatabases(t *testing.T) {
 	}
 	defer b.Close()
 	names := "SELECT datname FROM pg_database WHERE datname LIKE 'simrun%'"
-	if rows, err := s.keeper.rows(names); err != nil || len(rows) != 1 || rows[0][0] != mine {
+	if rows, err := s.keeper.Rows(names); err != nil || len(rows) != 1 || rows[0][0] != mine {
 		t.Fatalf("databases %v, error %v; want only %s", rows, err, mine)
 	}
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := s.keeper.rows(names); err != nil || len(rows) != 0 {
+	if rows, err := s.keeper.Rows(names); err != nil || len(rows) != 0 {
 		t.Fatalf("databases %v, error %v; want none", rows, err)
 	}
 }
@@ -138,6 +140,7 @@ func TestBinariesOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	t.Setenv(BinEnv, "")
 	t.Setenv("PATH", dir)
 	if got, err := FindBinaries(); err != nil || got != dir {
 		t.Errorf("from PATH: %q, %v", got, err)

@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"simrun/sim/postgres/wire"
 )
 
 // Server is a PostgreSQL server to run on: a throw-away cluster that Start made, or one that the user named to Connect.
@@ -22,7 +24,7 @@ type Server struct {
 	tag     string // random, in the names of our databases
 
 	mu        sync.Mutex
-	keeper    *wire           // the connection that stands for this process, to the server's own database
+	keeper    *wire.Conn      // the connection that stands for this process, to the server's own database
 	databases map[string]bool // that we made and have not dropped
 	serial    int
 	closed    bool
@@ -74,7 +76,7 @@ func Connect(ctx context.Context, url string) (*Server, error) {
 		return nil, err
 	}
 	if err := s.dropStale(); err != nil {
-		s.keeper.close()
+		s.keeper.Close()
 		return nil, err
 	}
 	return s, nil
@@ -88,10 +90,10 @@ func connect(ctx context.Context, url string) (*Server, error) {
 	tag := make([]byte, 8)
 	_, _ = rand.Read(tag)
 	s := &Server{config: config, tag: hex.EncodeToString(tag), databases: map[string]bool{}}
-	if s.keeper, err = dial(ctx, s.connConfig("", map[string]string{"application_name": "simrun " + s.tag})); err != nil {
+	if s.keeper, err = wire.Dial(ctx, s.connConfig("", map[string]string{"application_name": "simrun " + s.tag})); err != nil {
 		return nil, err
 	}
-	rows, err := s.keeper.rows("SELECT current_setting('server_version_num')::int, current_setting('is_superuser')")
+	rows, err := s.keeper.Rows("SELECT current_setting('server_version_num')::int, current_setting('is_superuser')")
 	if err == nil {
 		s.version, err = strconv.Atoi(rows[0][0])
 	}
@@ -103,7 +105,7 @@ func connect(ctx context.Context, url string) (*Server, error) {
 		err = fmt.Errorf("user %s is no superuser; simrun needs one, to make databases and to set deadlock_timeout", config.User)
 	}
 	if err != nil {
-		s.keeper.close()
+		s.keeper.Close()
 		return nil, err
 	}
 	return s, nil
@@ -134,14 +136,14 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
-	defer s.keeper.close()
+	defer s.keeper.Close()
 	if s.cluster != nil {
 		s.cluster.stop()
 		return nil
 	}
 	var errs []error
 	for name := range s.databases {
-		errs = append(errs, s.keeper.run(dropDatabase(name)))
+		errs = append(errs, s.keeper.Run(dropDatabase(name)))
 	}
 	return errors.Join(errs...)
 }
@@ -166,7 +168,7 @@ func (s *Server) CreateDatabase() (string, error) {
 	defer s.mu.Unlock()
 	s.serial++
 	name := fmt.Sprintf("%s%s_%d", databasePrefix, s.tag, s.serial)
-	if err := s.keeper.run("CREATE DATABASE " + name + " TEMPLATE template0"); err != nil {
+	if err := s.keeper.Run("CREATE DATABASE " + name + " TEMPLATE template0"); err != nil {
 		return "", err
 	}
 	s.databases[name] = true
@@ -181,7 +183,7 @@ func (s *Server) DropDatabase(name string) error {
 		return fmt.Errorf("database %s is not one that simrun made", name)
 	}
 	delete(s.databases, name)
-	return s.keeper.run(dropDatabase(name))
+	return s.keeper.Run(dropDatabase(name))
 }
 
 func dropDatabase(name string) string { return "DROP DATABASE IF EXISTS " + name + " WITH (FORCE)" }
@@ -190,7 +192,7 @@ func dropDatabase(name string) string { return "DROP DATABASE IF EXISTS " + name
 func (s *Server) admin(sql string) ([][]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.keeper.rows(sql)
+	return s.keeper.Rows(sql)
 }
 
 // dropStale drops the databases of simruns that are gone: those whose tag no connection carries.

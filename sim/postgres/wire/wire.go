@@ -1,4 +1,5 @@
-package postgres
+// Package wire is a connection to a PostgreSQL server whose messages can be awaited for a limited time.
+package wire
 
 import (
 	"context"
@@ -15,28 +16,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A wire is one connection to the server, whose messages can be awaited for a limited time without losing any. That is what
+// Conn is one connection to the server, whose messages can be awaited for a limited time without losing any. That is what
 // pgconn cannot do, and what a blocked session needs: its request stays in flight while others go on.
 //
 // It reads and writes the socket by system calls of the calling thread: a round trip through Go's network poller takes half as
-// long again.
-type wire struct {
-	pid    int // process id of the backend
-	tx     byte
-	fe     *pgproto3.Frontend
-	sock   *socket
-	config *pgconn.Config
-	secret []byte
+// long again. It is for one goroutine at a time.
+type Conn struct {
+	PID                int  // process id of the backend
+	Tx                 byte // as the last ReadyForQuery said: 'I' idle, 'T' in a transaction block, 'E' in a failed one
+	*pgproto3.Frontend      // to send messages; Flush ends with ErrLost when the connection is gone
+	sock               *socket
+	config             *pgconn.Config
+	secret             []byte
 }
 
-// errNotYet says that no whole message has come in the time given.
-var errNotYet = errors.New("no message yet")
+// ErrNotYet says that no whole message has come in the time given.
+var ErrNotYet = errors.New("no message yet")
 
-// errLost says that the connection is gone.
-var errLost = errors.New("the connection to the server is lost")
+// ErrLost says that the connection is gone.
+var ErrLost = errors.New("the connection to the server is lost")
 
-// dial opens a connection.
-func dial(ctx context.Context, config *pgconn.Config) (*wire, error) {
+// Dial opens a connection.
+func Dial(ctx context.Context, config *pgconn.Config) (*Conn, error) {
 	pc, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, err
@@ -51,24 +52,24 @@ func dial(ctx context.Context, config *pgconn.Config) (*wire, error) {
 			_ = raw.Control(func(fd uintptr) { s.fd = int(fd) })
 		}
 	}
-	return &wire{pid: int(h.PID), secret: h.SecretKey, tx: h.TxStatus, fe: pgproto3.NewFrontend(s, s), sock: s, config: config}, nil
+	return &Conn{PID: int(h.PID), secret: h.SecretKey, Tx: h.TxStatus, Frontend: pgproto3.NewFrontend(s, s), sock: s, config: config}, nil
 }
 
-// receive returns the next message; its memory is good until the next call. A negative limit waits for ever. Messages that
+// Receive returns the next message; its memory is good until the next call. A negative limit waits for ever. Messages that
 // belong to no request are dealt with here.
-func (w *wire) receive(limit time.Duration) (pgproto3.BackendMessage, error) {
+func (w *Conn) Receive(limit time.Duration) (pgproto3.BackendMessage, error) {
 	w.sock.limit = limit
 	for {
-		msg, err := w.fe.Receive()
+		msg, err := w.Frontend.Receive()
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, errNotYet
+			return nil, ErrNotYet
 		case err != nil:
-			return nil, fmt.Errorf("%w: %w", errLost, err)
+			return nil, fmt.Errorf("%w: %w", ErrLost, err)
 		}
 		switch m := msg.(type) {
 		case *pgproto3.ReadyForQuery:
-			w.tx = m.TxStatus
+			w.Tx = m.TxStatus
 		case *pgproto3.ParameterStatus:
 			continue
 		}
@@ -76,14 +77,14 @@ func (w *wire) receive(limit time.Duration) (pgproto3.BackendMessage, error) {
 	}
 }
 
-// cancel asks the server to cancel what the backend is doing, over a connection of its own.
-func (w *wire) cancel(ctx context.Context) error {
+// Cancel asks the server to cancel what the backend is doing, over a connection of its own.
+func (w *Conn) Cancel(ctx context.Context) error {
 	conn, err := w.config.DialFunc(ctx, network(w.config), address(w.config))
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	buf, err := (&pgproto3.CancelRequest{ProcessID: uint32(w.pid), SecretKey: w.secret}).Encode(nil)
+	buf, err := (&pgproto3.CancelRequest{ProcessID: uint32(w.PID), SecretKey: w.secret}).Encode(nil)
 	if err != nil {
 		return err
 	}
@@ -104,10 +105,18 @@ func address(c *pgconn.Config) string {
 	return a
 }
 
-// close ends the connection in order; the backend rolls back and exits soon after.
-func (w *wire) close() {
-	w.fe.Send(&pgproto3.Terminate{})
-	_ = w.fe.Flush()
+// Flush sends what was buffered.
+func (w *Conn) Flush() error {
+	if err := w.Frontend.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", ErrLost, err)
+	}
+	return nil
+}
+
+// Close ends the connection in order; the backend rolls back and exits soon after.
+func (w *Conn) Close() {
+	w.Frontend.Send(&pgproto3.Terminate{})
+	_ = w.Frontend.Flush()
 	_ = w.sock.conn.Close()
 }
 

@@ -1,4 +1,4 @@
-package postgres
+package wire
 
 import (
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -6,24 +6,24 @@ import (
 	"simrun/model/types"
 )
 
-// run executes statements on a connection that never blocks for long; the error is a *types.Error when the server gave it.
-func (w *wire) run(sql string) error {
-	_, err := w.rows(sql)
+// Run executes statements on a connection that never blocks for long; the error is a *types.Error when the server gave it.
+func (w *Conn) Run(sql string) error {
+	_, err := w.Rows(sql)
 	return err
 }
 
-// rows executes statements and returns the rows of all results as text, NULL as "".
-func (w *wire) rows(sql string) ([][]string, error) {
-	w.fe.SendQuery(&pgproto3.Query{String: sql})
-	if err := w.fe.Flush(); err != nil {
+// Rows executes statements and returns the rows of all results as text, NULL as "".
+func (w *Conn) Rows(sql string) ([][]string, error) {
+	w.SendQuery(&pgproto3.Query{String: sql})
+	if err := w.Flush(); err != nil {
 		return nil, err
 	}
 	return w.collect()
 }
 
-func (w *wire) collect() (rows [][]string, err error) {
+func (w *Conn) collect() (rows [][]string, err error) {
 	for {
-		msg, rerr := w.receive(-1)
+		msg, rerr := w.Receive(-1)
 		if rerr != nil {
 			return nil, rerr
 		}
@@ -35,7 +35,7 @@ func (w *wire) collect() (rows [][]string, err error) {
 			}
 			rows = append(rows, row)
 		case *pgproto3.ErrorResponse:
-			err = errorOf(m)
+			err = ErrorOf(m)
 			if m.Severity == "FATAL" {
 				return nil, err
 			}
@@ -45,8 +45,8 @@ func (w *wire) collect() (rows [][]string, err error) {
 	}
 }
 
-// errorOf is the server's error or notice as a value.
-func errorOf(m *pgproto3.ErrorResponse) *types.Error {
+// ErrorOf is the server's error or notice as a value.
+func ErrorOf(m *pgproto3.ErrorResponse) *types.Error {
 	return &types.Error{Code: m.Code, Severity: m.Severity, Message: m.Message, Detail: m.Detail, Hint: m.Hint, Position: int(m.Position),
 		Schema: m.SchemaName, Table: m.TableName, Column: m.ColumnName, Constraint: m.ConstraintName}
 }

@@ -1,0 +1,118 @@
+package postgres
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// virtualSchema makes the schema "simrun", whose functions and views answer from the simulation. Sessions have it in front
+// of pg_catalog in search_path.
+//
+//go:embed virtual.sql
+var virtualSchema string
+
+// sessionSettings are the run-time parameters of all sessions that run scenarios.
+//
+// Plans are fixed to what the model does: sequential scans in heap order, nested loops in the order of FROM, sorts for
+// grouping. Otherwise the order in which a statement locks rows would depend on statistics.
+//
+// deadlock_timeout must be long enough for simrun to see that a backend waits, and to stop it, before the backend looks for
+// a deadlock, and is what a deadlock costs: its victim is let go and finds the deadlock when the time is over.
+var sessionSettings = map[string]string{
+	"search_path":                         "public, simrun, pg_catalog",
+	"TimeZone":                            "UTC",
+	"DateStyle":                           "ISO, MDY",
+	"IntervalStyle":                       "postgres",
+	"bytea_output":                        "hex",
+	"extra_float_digits":                  "1",
+	"client_min_messages":                 "notice",
+	"deadlock_timeout":                    strconv.Itoa(int(deadlockTimeout / time.Millisecond)),
+	"lock_timeout":                        "0",
+	"statement_timeout":                   "0",
+	"idle_in_transaction_session_timeout": "0",
+	"default_transaction_isolation":       "read committed",
+	"plan_cache_mode":                     "force_custom_plan",
+	"enable_bitmapscan":                   "off",
+	"enable_hashagg":                      "off",
+	"enable_hashjoin":                     "off",
+	"enable_incremental_sort":             "off",
+	"enable_indexonlyscan":                "off",
+	"enable_indexscan":                    "off",
+	"enable_material":                     "off",
+	"enable_memoize":                      "off",
+	"enable_mergejoin":                    "off",
+	"enable_parallel_append":              "off",
+	"enable_parallel_hash":                "off",
+	"enable_tidscan":                      "off",
+	"from_collapse_limit":                 "1",
+	"join_collapse_limit":                 "1",
+	"jit":                                 "off",
+	"max_parallel_workers_per_gather":     "0",
+	"synchronize_seqscans":                "off",
+	"synchronous_commit":                  "off",
+	"simrun.now":                          epoch,
+	"simrun.txn":                          epoch,
+	"simrun.pid":                          "0",
+}
+
+const (
+	deadlockTimeout = 25 * time.Millisecond
+	epoch           = "2000-01-01 00:00:00+00"
+)
+
+// clockSettings returns the statements that tell the session what the time is, "" when it knows. The time of the transaction
+// is set only outside of one. SET takes no snapshot, so it is no statement of the actor's transaction.
+func (s *session) clockSettings(now time.Time) string {
+	var b strings.Builder
+	text := func() string { return now.UTC().Format("2006-01-02 15:04:05.999999+00") }
+	if s.w.Tx == 'I' && !s.txnClock.Equal(now) {
+		fmt.Fprintf(&b, "SET simrun.txn = '%s';", text())
+		s.txnClock = now
+	}
+	if s.w.Tx != 'E' && !s.clock.Equal(now) {
+		fmt.Fprintf(&b, "SET simrun.now = '%s';", text())
+		s.clock = now
+		s.clockTx = s.clockTx || s.w.Tx == 'T'
+	}
+	return b.String()
+}
+
+// settle notes what the end of a transaction does to the session's clock: a setting that was made in it may be undone.
+func (s *session) settle() {
+	if s.w.Tx == 'I' && s.clockTx {
+		s.clock, s.clockTx = time.Time{}, false
+	}
+}
+
+// timeouts matches SET of a timeout that the schedule, and not the server's clock, has to fire.
+var timeouts = regexp.MustCompile(`(?i)\bset\s+(?:local\s+|session\s+)?(?:lock_timeout|statement_timeout|idle_in_transaction_session_timeout|transaction_timeout)` +
+	`\s*(?:=|\bto\b)\s*('[^']*'|[0-9a-z]+)`)
+
+// never stands for a timeout that was set, in milliseconds: 23 days, so that the server's own never fires.
+const never = 2_000_000_000
+
+// virtualTimeouts replaces the timeouts that the SQL sets by one that never fires. set_config is replaced in schema simrun.
+func virtualTimeouts(sql string) string {
+	if !strings.Contains(sql, "timeout") && !strings.Contains(sql, "TIMEOUT") {
+		return sql
+	}
+	return timeouts.ReplaceAllStringFunc(sql, func(set string) string {
+		m := timeouts.FindStringSubmatchIndex(set)
+		switch value := strings.ToLower(strings.Trim(set[m[2]:m[3]], "'")); value {
+		case "0", "default":
+			return set
+		}
+		return set[:m[2]] + strconv.Itoa(never) + set[m[3]:]
+	})
+}
+
+// interruptions are the messages of the errors that Interrupt can give.
+var interruptions = map[string]string{
+	"40P01": "deadlock detected",
+	"55P03": "canceling statement due to lock timeout",
+	"57014": "canceling statement due to user request",
+}
