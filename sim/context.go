@@ -23,7 +23,7 @@ func Now(ctx context.Context) time.Time {
 	if co == nil {
 		return time.Now()
 	}
-	return co.ask(&pending{kind: askNow}).now
+	return time.Unix(0, co.ask(&pending{kind: askNow}).value).UTC()
 }
 
 // Sleep returns when the clock has advanced by d, or at once when d is not positive. Advancing the clock is a choice of the
@@ -60,7 +60,16 @@ func Choose(ctx context.Context, name string, n int) int {
 	if co == nil || n == 1 {
 		return 0
 	}
-	return co.ask(&pending{kind: askChoose, name: name, n: n}).value
+	return int(co.ask(&pending{kind: askChoose, name: name, n: n}).value)
+}
+
+// Attempt returns how often the actor has been started again after a crash: 0 in its first process.
+func Attempt(ctx context.Context) int {
+	co := coroutineOf(ctx)
+	if co == nil {
+		return 0
+	}
+	return int(co.ask(&pending{kind: askAttempt}).value)
 }
 
 // Operation is an operation of the history that has been called and not yet returned.

@@ -26,18 +26,20 @@ type StepKind int32
 
 // The kinds of steps.
 const (
-	StepRun            StepKind = iota // the actor's next request
-	StepWake                           // a woken session goes on
-	StepVictim                         // the session loses a deadlock: 40P01
-	StepLockTimeout                    // a blocked statement gives up: 55P03
-	StepCrash                          // the actor's process dies between two statements
-	StepCommitApplied                  // COMMIT is applied, its answer is lost with the connection
-	StepCommitDropped                  // the connection is lost before COMMIT is applied
-	StepConnLost                       // the connection is lost before the server acts on the statement
-	StepCancel                         // the statement is cancelled: 57014
-	StepSerialization                  // the statement fails with 40001
-	StepClock                          // the clock advances to the next sleeper's time
-	StepChoose                         // a value for Choose
+	StepRun           StepKind = iota // the actor's next request
+	StepWake                          // a woken session goes on
+	StepVictim                        // the session loses a deadlock: 40P01
+	StepLockTimeout                   // a blocked statement gives up: 55P03
+	StepCrash                         // the actor's process dies between two statements
+	StepCommitApplied                 // COMMIT is applied, its answer is lost with the connection
+	StepCommitDropped                 // the connection is lost before COMMIT is applied
+	StepConnLost                      // the connection is lost before the server acts on the statement
+	StepCancel                        // the statement is cancelled: 57014
+	StepSerialization                 // the statement fails with 40001
+	StepClock                         // the clock advances to the next sleeper's time
+	StepChoose                        // a value for Choose
+
+	stepKinds = int(iota)
 )
 
 // Step is one step of a run: a choice and all that came of it in one session. A choice that wakes another session, which

@@ -14,7 +14,8 @@ type View interface {
 	Fact(actor, key string) (value any, ok bool)
 	// Facts calls f with the last value of each actor that told the key, in the order of Setup.Actors.
 	Facts(key string, f func(actor string, value any))
-	// Memo returns what make returned for the key in this state, so that several invariants can share one reading of it.
-	// The key is compared by ==; use a type of your own.
+	// Memo returns what make returned for the key when it last saw the same committed data, so that invariants, monitors and
+	// states share one reading of it. make may use Query only, and its result must not be changed. The key is compared by ==;
+	// use a type of your own.
 	Memo(key any, make func() any) any
 }

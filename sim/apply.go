@@ -1,0 +1,266 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"simrun/scheduler"
+)
+
+// Apply is scheduler.System's.
+func (s *System) Apply(w *World, c scheduler.Choice) *World {
+	w.seen, w.reads, w.writes = w.seen[:0], w.reads[:0], w.writes[:0]
+	w.steps++
+	i, kind := int(c.Actor), StepKind(c.Kind)
+	switch kind {
+	case StepRun:
+		w.statement(i, kind)
+	case StepWake:
+		w.unwake(i)
+		reply, err := w.db.Resume(i)
+		w.took(i, kind, false, reply, err)
+	case StepChoose:
+		w.chosen = c.Value
+		w.tell(i, kind, valueObservation(int64(c.Value)))
+	case StepClock:
+		w.tick()
+	case StepVictim:
+		w.cycle = nil
+		w.interrupt(i, kind, "40P01")
+	case StepLockTimeout:
+		w.cycle = nil
+		if w.mayFail(faultLockTimeout) {
+			w.used[faultLockTimeout]++
+		}
+		w.interrupt(i, kind, "55P03")
+	case StepCancel:
+		w.used[faultCancel]++
+		if w.actors[i].status == blocked {
+			w.interrupt(i, kind, "57014")
+		} else {
+			w.refuse(i, kind, &Error{Code: "57014", Severity: "ERROR", Message: "canceling statement due to user request"})
+		}
+	case StepSerialization:
+		w.used[faultSerialization]++
+		w.refuse(i, kind, &Error{Code: "40001", Severity: "ERROR",
+			Message: "could not serialize access due to read/write dependencies among transactions"})
+	case StepCrash:
+		w.used[faultCrash]++
+		w.crash(i)
+	case StepCommitApplied:
+		w.used[faultCommitUnknown]++
+		w.actors[i].lose = true
+		w.statement(i, kind)
+	case StepCommitDropped:
+		w.used[faultCommitUnknown]++
+		w.disconnect(i, kind)
+	case StepConnLost:
+		w.used[faultConnLost]++
+		w.disconnect(i, kind)
+	default:
+		panic(fmt.Sprintf("sim: unknown choice %+v", c))
+	}
+	w.settle()
+	return w
+}
+
+// settle lets woken statements go on, one after the other, until an order has to be chosen.
+func (w *World) settle() {
+	for w.err == nil && w.broken == "" {
+		w.woken = w.db.Woken(w.woken[:0])
+		if len(w.woken) != 1 || w.opts.Lazy {
+			break
+		}
+		i := w.woken[0]
+		w.woken = w.woken[:0]
+		reply, err := w.db.Resume(i)
+		w.took(i, StepWake, true, reply, err)
+	}
+	if w.tangled {
+		w.tangled = false
+		w.cycle = w.db.Deadlock()
+	}
+}
+
+func (w *World) unwake(i int) {
+	for k, j := range w.woken {
+		if i == j {
+			w.woken = append(w.woken[:k], w.woken[k+1:]...)
+			return
+		}
+	}
+}
+
+// statement submits the actor's request.
+func (w *World) statement(i int, kind StepKind) {
+	a := &w.actors[i]
+	reply, err := w.db.Submit(i, a.at.ask.req)
+	w.took(i, kind, false, reply, err)
+}
+
+// took takes in a reply to a statement of the actor.
+func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
+	a := &w.actors[i]
+	w.asked = a.at.ask
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	if w.prints {
+		r, wr := w.db.(Footprinter).Footprint()
+		w.reads, w.writes = append(w.reads, r...), append(w.writes, wr...)
+	}
+	if reply.Blocked {
+		a.status = blocked
+		if w.watched {
+			w.watch(i, kind, eager, &reply, nil, false)
+		}
+		w.tangled = true
+		return
+	}
+	if reply.Err != nil && reply.Err.Code == "0A000" && w.cloner != nil {
+		w.fail(&Unsupported{SQL: a.at.ask.req.SQL, Err: reply.Err})
+		return
+	}
+	wrote := w.wrote(a, &reply)
+	a.tx = reply.Tx
+	if a.lose {
+		a.lose = false
+		w.reconnect(i)
+		w.observe(i, kind, eager, &reply, &lostObservation, wrote)
+		return
+	}
+	o := replyObservation(reply)
+	w.observe(i, kind, eager, &reply, &o, wrote)
+}
+
+// observe delivers an observation and shows the step to whoever watches.
+func (w *World) observe(i int, kind StepKind, eager bool, reply *Reply, o *observation, changed bool) {
+	events := w.deliverStep(i, kind, o)
+	before := w.changed
+	w.changed = false
+	w.look()
+	if w.cloner == nil {
+		w.changed = changed
+	}
+	changed = w.changed
+	w.changed = w.changed || before
+	if w.watched {
+		w.watch(i, kind, eager, reply, events, changed)
+	}
+}
+
+// wrote says that a statement may have changed the committed state, for backends that cannot tell.
+func (w *World) wrote(a *actor, reply *Reply) bool {
+	if w.cloner != nil || reply.Tx != 'I' || reply.Err != nil && a.tx == 'I' {
+		return false
+	}
+	return a.at.ask.commit || a.at.ask.auto
+}
+
+// tell delivers an observation that the database has no part in.
+func (w *World) tell(i int, kind StepKind, o observation) {
+	w.asked = w.actors[i].at.ask
+	w.observe(i, kind, kind == StepWake, &Reply{}, &o, false)
+}
+
+// interrupt ends the actor's wait with an error.
+func (w *World) interrupt(i int, kind StepKind, sqlstate string) {
+	w.tangled = true // there may be a second cycle
+	reply, err := w.db.Interrupt(i, sqlstate)
+	if err == nil && reply.Blocked {
+		err = fmt.Errorf("sim: the statement of %s still waits after it was interrupted with %s", w.setup.Actors[i].Name, sqlstate)
+	}
+	w.took(i, kind, false, reply, err)
+}
+
+// refuse fails the actor's statement with an error before it has acted: the database gets a statement that fails, so that
+// the transaction is in the state that the error leaves behind.
+func (w *World) refuse(i int, kind StepKind, e *Error) {
+	sql := "SELECT 1/0"
+	if w.actors[i].at.ask.commit {
+		sql = "ROLLBACK"
+	}
+	reply, err := w.db.Submit(i, Request{SQL: sql})
+	reply.Result, reply.Err = nil, e
+	w.took(i, kind, false, reply, err)
+}
+
+// disconnect loses the actor's connection.
+func (w *World) disconnect(i int, kind StepKind) {
+	w.asked = w.actors[i].at.ask
+	w.reconnect(i)
+	w.observe(i, kind, false, &Reply{}, &lostObservation, false)
+}
+
+// reconnect closes the actor's session, which rolls back, and opens another.
+func (w *World) reconnect(i int) {
+	w.actors[i].tx = 'I'
+	if err := w.db.Open(i, w.setup.Actors[i]); err != nil {
+		w.fail(err)
+	}
+}
+
+// crash ends the actor's process, and starts it again when it may.
+func (w *World) crash(i int) {
+	a := &w.actors[i]
+	w.asked = nil
+	if int(a.restarts) < w.setup.Actors[i].Restarts {
+		a.restarts++
+		w.reconnect(i)
+		w.observe(i, StepCrash, false, &Reply{}, nil, false)
+		return
+	}
+	a.at = w.graphs[i].start
+	w.end(i, ErrCrashed)
+	if w.watched {
+		w.watch(i, StepCrash, false, &Reply{}, nil, false)
+	}
+}
+
+// deliverStep is deliver, or for a crash the start of the new process.
+func (w *World) deliverStep(i int, kind StepKind, o *observation) []Event {
+	if kind == StepCrash {
+		return w.begin(i)
+	}
+	return w.deliver(i, o)
+}
+
+// tick advances the clock to the next sleeper's time; all whose time has come go on.
+func (w *World) tick() {
+	next := int64(0)
+	for i := range w.actors {
+		if a := &w.actors[i]; a.status == asleep && (next == 0 || a.wakeAt < next) {
+			next = a.wakeAt
+		}
+	}
+	w.now = next
+	if err := w.db.SetNow(time.Unix(0, next).UTC()); err != nil {
+		w.fail(err)
+		return
+	}
+	if w.prints {
+		w.writes = append(w.writes, clockObject)
+	}
+	w.changed = w.changed || w.stateful
+	w.asked = nil
+	if w.watched {
+		w.watch(-1, StepClock, false, &Reply{}, nil, false)
+	}
+	for i := range w.actors {
+		if a := &w.actors[i]; a.status == asleep && a.wakeAt <= next {
+			w.tell(i, StepWake, valueObservation(next))
+		}
+	}
+}
+
+// Unsupported is why a run ended whose SQL the in-memory Postgres does not speak.
+type Unsupported struct {
+	SQL string
+	Err *Error
+}
+
+// Error names the construct, as the database does, and the statement.
+func (u *Unsupported) Error() string {
+	return fmt.Sprintf("the model does not support this statement: %v at character %d of %s", u.Err, u.Err.Position, u.SQL)
+}

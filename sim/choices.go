@@ -1,0 +1,167 @@
+package sim
+
+import (
+	"strconv"
+
+	"simrun/scheduler"
+)
+
+// fault numbers the budgets of Faults.
+type fault uint8
+
+const (
+	faultCrash fault = iota
+	faultCommitUnknown
+	faultConnLost
+	faultCancel
+	faultLockTimeout
+	faultSerialization
+	faultKinds
+)
+
+func (f *Faults) budget(k fault) int {
+	return [faultKinds]int{f.Crash, f.CommitUnknown, f.ConnLost, f.Cancel, f.LockTimeout, f.Serialization}[k]
+}
+
+func (w *World) mayFail(k fault) bool { return int(w.used[k]) < w.setup.Faults.budget(k) }
+
+func choice(actor int, kind StepKind) scheduler.Choice {
+	return scheduler.Choice{Actor: int32(actor), Kind: int32(kind)}
+}
+
+// Choices is scheduler.System's: the actors' own steps first, in their order, then the clock, then faults.
+func (s *System) Choices(w *World, buf []scheduler.Choice) []scheduler.Choice {
+	switch {
+	case w.err != nil || w.broken != "":
+		return buf
+	case len(w.cycle) > 0:
+		return w.victims(buf)
+	case w.complete():
+		return buf
+	case len(w.woken) > 0 && !w.opts.Lazy:
+		for _, i := range w.woken {
+			buf = append(buf, choice(i, StepWake))
+		}
+		return buf
+	}
+	start := len(buf)
+	sleepers := false
+	for i := range w.actors {
+		switch a := &w.actors[i]; a.status {
+		case ready:
+			if a.at.ask.kind == askChoose {
+				for v := range a.at.ask.n {
+					buf = append(buf, scheduler.Choice{Actor: int32(i), Kind: int32(StepChoose), Value: int32(v)})
+				}
+			} else {
+				buf = append(buf, choice(i, StepRun))
+			}
+		case asleep:
+			sleepers = true
+		}
+	}
+	for _, i := range w.woken {
+		buf = append(buf, choice(i, StepWake))
+	}
+	if sleepers {
+		buf = append(buf, choice(-1, StepClock))
+	}
+	moving := len(buf) > start
+	if w.setup.Faults != (Faults{}) {
+		buf = w.faults(buf, moving)
+	}
+	if !moving {
+		buf = w.giveUps(buf)
+	}
+	return buf
+}
+
+// victims are the ways out of a closed cycle: a deadlock victim, or a lock_timeout that is over first.
+func (w *World) victims(buf []scheduler.Choice) []scheduler.Choice {
+	for _, i := range w.cycle {
+		buf = append(buf, choice(i, StepVictim))
+	}
+	for _, i := range w.cycle {
+		if w.actors[i].at.ask.lockTimeout {
+			buf = append(buf, choice(i, StepLockTimeout))
+		}
+	}
+	return buf
+}
+
+// giveUps are the waits with a lock_timeout, when nothing else can move: real time would pass.
+func (w *World) giveUps(buf []scheduler.Choice) []scheduler.Choice {
+	if w.mayFail(faultLockTimeout) {
+		return buf // they are among the faults
+	}
+	for i := range w.actors {
+		if a := &w.actors[i]; a.status == blocked && a.at.ask.lockTimeout {
+			buf = append(buf, choice(i, StepLockTimeout))
+		}
+	}
+	return buf
+}
+
+func (w *World) faults(buf []scheduler.Choice, moving bool) []scheduler.Choice {
+	for i := range w.actors {
+		a := &w.actors[i]
+		if a.status == ended {
+			continue
+		}
+		ask := a.at.ask
+		waits := a.status == blocked && !w.isWoken(i)
+		sql := a.status == ready && ask.kind == askSQL
+		// A process that has not yet observed anything has nothing to lose.
+		if w.mayFail(faultCrash) && moving && a.status != blocked && a.at.parent != w.graphs[i].start {
+			buf = append(buf, choice(i, StepCrash))
+		}
+		unknown := sql && (ask.commit || ask.auto)
+		if unknown && w.mayFail(faultCommitUnknown) {
+			buf = append(buf, choice(i, StepCommitApplied), choice(i, StepCommitDropped))
+		}
+		if sql && !unknown && w.mayFail(faultConnLost) {
+			buf = append(buf, choice(i, StepConnLost))
+		}
+		if (waits || sql && !ask.commit && classify(ask.req.SQL) == stmtOther) && w.mayFail(faultCancel) {
+			buf = append(buf, choice(i, StepCancel))
+		}
+		if waits && ask.lockTimeout && w.mayFail(faultLockTimeout) {
+			buf = append(buf, choice(i, StepLockTimeout))
+		}
+		if sql && ask.repeatable && a.tx == 'T' && w.mayFail(faultSerialization) {
+			buf = append(buf, choice(i, StepSerialization))
+		}
+	}
+	return buf
+}
+
+func (w *World) isWoken(i int) bool {
+	for _, j := range w.woken {
+		if i == j {
+			return true
+		}
+	}
+	return false
+}
+
+var kindNames = [stepKinds]string{
+	StepRun: "", StepWake: "wake ", StepVictim: "victim ", StepLockTimeout: "lock-timeout ", StepCrash: "crash ",
+	StepCommitApplied: "commit-applied ", StepCommitDropped: "commit-dropped ", StepConnLost: "disconnect ",
+	StepCancel: "cancel ", StepSerialization: "serialization-failure ", StepClock: "clock ", StepChoose: "",
+}
+
+// Name is scheduler.System's: "reader", "wake reader", "crash reader", "clock", "reader size=2".
+func (s *System) Name(w *World, c scheduler.Choice) string {
+	switch k := StepKind(c.Kind); k {
+	case StepClock:
+		return "clock"
+	case StepChoose:
+		return s.chooseName(int(c.Actor), w.actors[c.Actor].at.ask, c.Value)
+	default:
+		return s.names[c.Actor][k]
+	}
+}
+
+func (p *plan) chooseName(actor int, ask *pending, value int32) string {
+	return p.setup.Actors[actor].Name + " " + ask.name + "=" + strconv.Itoa(int(value))
+}

@@ -1,0 +1,210 @@
+package sim
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// An actor is a deterministic function of what it has observed. Its control state is therefore a node of a tree: the
+// observations since it started (or since its last Checkpoint) lead to the node, and the node has the request that the actor
+// makes there. The Go code runs once for each node; all runs and all states of a search share the nodes.
+//
+// Nodes are found by hashes of 64 bits within one parent, so a collision needs two answers to one request that agree in them.
+
+// node is a control state of an actor. It is immutable but for the answers seen so far.
+type node struct {
+	graph  *graph
+	hash   uint64 // of the observations that lead here
+	ask    *pending
+	done   bool // Run has returned err
+	err    error
+	parent *node // how it was first reached; nil for the root
+	obs    observation
+	at     int // number of observations since the start
+
+	answers atomic.Pointer[answers]
+	mu      sync.Mutex                // guards growth of answers
+	live    atomic.Pointer[coroutine] // a coroutine that stands here, if one does
+}
+
+// edge is what an actor did between an observation and its next request.
+type edge struct {
+	obs    uint64
+	to     *node
+	events []Event
+	hash   uint64 // of the events
+	told   bool   // the events hold notes or witnesses
+	err    error  // the actor broke its contract
+}
+
+// answers is an open-addressing table of the edges of a node: read without a lock, written under the node's.
+type answers struct {
+	slots []atomic.Pointer[edge]
+	used  int
+}
+
+func (a *answers) find(obs uint64) *edge {
+	if a == nil {
+		return nil
+	}
+	mask := uint64(len(a.slots) - 1)
+	for i := obs & mask; ; i = (i + 1) & mask {
+		e := a.slots[i].Load()
+		if e == nil || e.obs == obs {
+			return e
+		}
+	}
+}
+
+func (a *answers) put(e *edge) {
+	mask := uint64(len(a.slots) - 1)
+	i := e.obs & mask
+	for a.slots[i].Load() != nil {
+		i = (i + 1) & mask
+	}
+	a.slots[i].Store(e)
+	a.used++
+}
+
+func (n *node) add(e *edge) {
+	a := n.answers.Load()
+	switch {
+	case a == nil:
+		a = &answers{slots: make([]atomic.Pointer[edge], 2)}
+		a.put(e)
+		n.answers.Store(a)
+	case (a.used+1)*4 <= len(a.slots)*3:
+		a.put(e)
+	default:
+		b := &answers{slots: make([]atomic.Pointer[edge], 2*len(a.slots))}
+		for i := range a.slots {
+			if old := a.slots[i].Load(); old != nil {
+				b.put(old)
+			}
+		}
+		b.put(e)
+		n.answers.Store(b)
+	}
+}
+
+// liveMax is how many coroutines may stand at the nodes of one actor; more would cost memory only.
+const liveMax = 2048
+
+// graph holds the control states of one actor.
+type graph struct {
+	spec  *ActorSpec
+	start *node        // before the actor's first line; its one answer is obsStart
+	size  atomic.Int64 // nodes
+
+	mu    sync.Mutex
+	marks map[uint64]*node // nodes reached through a Checkpoint, by hash
+
+	parked sync.Mutex
+	ring   []*node // where coroutines were left, oldest first from next
+	next   int
+}
+
+func newGraph(spec *ActorSpec) *graph {
+	g := &graph{spec: spec, marks: map[uint64]*node{}}
+	g.start = &node{graph: g, hash: hashString(31, spec.Name)}
+	return g
+}
+
+// answer returns what the actor does when it observes o at n.
+func (n *node) answer(o *observation) *edge {
+	if e := n.answers.Load().find(o.hash); e != nil {
+		return e
+	}
+	return n.graph.explore(n, *o)
+}
+
+// explore runs the actor's code.
+func (g *graph) explore(n *node, o observation) *edge {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e := n.answers.Load().find(o.hash); e != nil {
+		return e
+	}
+	co := n.live.Swap(nil)
+	if co == nil {
+		var err error
+		if co, err = g.rerun(n); err != nil {
+			return &edge{obs: o.hash, err: err}
+		}
+	}
+	e := &edge{obs: o.hash}
+	ask := co.resume(&o)
+	for _, ev := range co.events {
+		e.hash = hashAny(hashString(mix(e.hash, uint64(ev.Kind)), ev.Name), ev.Value)
+		e.told = e.told || ev.Kind == EventNote || ev.Kind == EventWitness
+	}
+	e.events = co.events
+	e.to, e.err = g.intern(n, o, co, ask)
+	n.add(e)
+	return e
+}
+
+// intern returns the node that the coroutine stands at.
+func (g *graph) intern(n *node, o observation, co *coroutine, ask *pending) (*node, error) {
+	hash := mix(n.hash, o.hash)
+	if co.checkpointed {
+		hash = mix(mix(31, co.mark), hashString(0, g.spec.Name))
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if known := g.marks[hash]; known != nil {
+			co.stop()
+			if !known.ask.same(ask) {
+				return known, fmt.Errorf("actor %s: after a Checkpoint with the same locals it once asked for %v and once for %v: "+
+					"what it does depends on more than the locals", g.spec.Name, known.ask, ask)
+			}
+			return known, nil
+		}
+	}
+	to := &node{graph: g, hash: hash, ask: ask, parent: n, obs: o, at: n.at + 1}
+	if ask == nil {
+		to.done, to.err = true, co.err
+	} else {
+		g.keep(to, co)
+	}
+	if co.checkpointed {
+		g.marks[hash] = to
+	}
+	g.size.Add(1)
+	return to, nil
+}
+
+// keep leaves a coroutine at a node, so that its next observation need not run the actor from its start. The oldest one
+// makes room.
+func (g *graph) keep(n *node, co *coroutine) {
+	n.live.Store(co)
+	g.parked.Lock()
+	defer g.parked.Unlock()
+	if len(g.ring) < liveMax {
+		g.ring = append(g.ring, n)
+		return
+	}
+	if old := g.ring[g.next].live.Swap(nil); old != nil {
+		old.stop()
+	}
+	g.ring[g.next] = n
+	g.next = (g.next + 1) % liveMax
+}
+
+// rerun makes a coroutine that stands at n, by running the actor from its start with the observations that led there.
+func (g *graph) rerun(n *node) (*coroutine, error) {
+	path := make([]*node, 0, n.at)
+	for m := n; m.parent != nil; m = m.parent {
+		path = append(path, m)
+	}
+	co := newCoroutine(g.spec)
+	for i := len(path) - 1; i >= 0; i-- {
+		m := path[i]
+		if ask := co.resume(&m.obs); !ask.same(m.ask) {
+			co.stop()
+			return nil, fmt.Errorf("actor %s is not a function of what it observes: with the same %d observations it once asked for %v and once for %v",
+				g.spec.Name, m.at, m.ask, ask)
+		}
+	}
+	return co, nil
+}

@@ -1,0 +1,131 @@
+package sim
+
+import "strings"
+
+// stmtClass is what a statement means to a session's transaction.
+type stmtClass uint8
+
+const (
+	stmtOther stmtClass = iota
+	stmtBegin
+	stmtCommit
+	stmtRollback
+	stmtSet
+)
+
+// classify looks at the first words of a statement.
+func classify(sql string) stmtClass {
+	switch word, rest := firstWord(sql); word {
+	case "begin", "start":
+		return stmtBegin
+	case "commit", "end":
+		return stmtCommit
+	case "rollback", "abort":
+		if next, _ := firstWord(rest); next == "to" {
+			return stmtOther
+		}
+		return stmtRollback
+	case "set", "reset":
+		return stmtSet
+	case "select":
+		if strings.Contains(sql, "set_config") {
+			return stmtSet
+		}
+	}
+	return stmtOther
+}
+
+// firstWord returns the first word in lower case and what follows it; comments are skipped.
+func firstWord(sql string) (word, rest string) {
+	for {
+		sql = strings.TrimLeft(sql, " \t\r\n;(")
+		switch {
+		case strings.HasPrefix(sql, "--"):
+			_, sql, _ = strings.Cut(sql, "\n")
+			continue
+		case strings.HasPrefix(sql, "/*"):
+			_, sql, _ = strings.Cut(sql, "*/")
+			continue
+		}
+		break
+	}
+	i := 0
+	for i < len(sql) && (sql[i]|0x20 >= 'a' && sql[i]|0x20 <= 'z' || sql[i] == '_') {
+		i++
+	}
+	return strings.ToLower(sql[:i]), sql[i:]
+}
+
+// settings are the two session settings by which the world offers faults: is a wait bounded by lock_timeout, and can a
+// statement fail with 40001. Each has a value of the session and one of the current transaction.
+type settings struct {
+	timeoutSession, timeoutLocal bool
+	isoSession, isoLocal         bool
+}
+
+func (g *settings) repeatable() bool  { return g.isoLocal }
+func (g *settings) lockTimeout() bool { return g.timeoutLocal }
+
+// connect gives the settings of a new connection.
+func (g *settings) connect(spec *ActorSpec) {
+	*g = settings{}
+	for _, s := range spec.Settings {
+		switch strings.ToLower(s[0]) {
+		case "lock_timeout":
+			g.timeoutSession = timeoutIsSet(s[1])
+		case "default_transaction_isolation":
+			g.isoSession = isRepeatable(s[1])
+		}
+	}
+	g.timeoutLocal, g.isoLocal = g.timeoutSession, g.isoSession
+}
+
+// after takes in a statement that has been answered; before and now are the transaction states around it.
+func (g *settings) after(stmt stmtClass, sql string, before, now byte, ok bool) {
+	if ok {
+		switch stmt {
+		case stmtBegin:
+			low := strings.ToLower(sql)
+			if strings.Contains(low, "isolation level") {
+				g.isoLocal = isRepeatable(low)
+			}
+		case stmtSet:
+			g.set(strings.ToLower(sql), now == 'I')
+		}
+	}
+	if before != 'I' && now == 'I' {
+		g.timeoutLocal, g.isoLocal = g.timeoutSession, g.isoSession
+	}
+}
+
+// set takes in SET and set_config of what is tracked. A SET that its transaction rolls back is taken as made: it can only
+// offer a fault too many, which the actor's SQL did ask for.
+func (g *settings) set(low string, idle bool) {
+	switch {
+	case strings.Contains(low, "lock_timeout"):
+		_, value, _ := strings.Cut(low, "lock_timeout")
+		on := timeoutIsSet(value)
+		local := strings.Contains(low, "local") || strings.Contains(value, "true")
+		if !local {
+			g.timeoutSession = on
+		}
+		if !local || !idle {
+			g.timeoutLocal = on
+		}
+	case strings.Contains(low, "default_transaction_isolation"), strings.Contains(low, "session characteristics"):
+		g.isoSession = isRepeatable(low)
+		if idle {
+			g.isoLocal = g.isoSession
+		}
+	case strings.Contains(low, "transaction isolation level"):
+		g.isoLocal = isRepeatable(low)
+	}
+}
+
+func isRepeatable(s string) bool {
+	s = strings.ToLower(s)
+	return strings.Contains(s, "repeatable read") || strings.Contains(s, "serializable")
+}
+
+// timeoutIsSet says that a value of lock_timeout is other than 0, default and unset.
+func timeoutIsSet(s string) bool { return strings.ContainsAny(s, "123456789") }

@@ -1,0 +1,307 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"simrun/scheduler"
+)
+
+// Epoch is the simulated time at which every run begins.
+var Epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Options say how a System runs.
+type Options struct {
+	// Lazy makes every wake-up a choice of its own, so that others may run between the end of a wait and what the woken
+	// statement does next. Otherwise a woken statement goes on at once, and only the order of several is a choice.
+	Lazy bool
+	// Record keeps the trace of each run, which WholeRun invariants need. Copies of a world record nothing.
+	Record bool
+	// Locks has the trace tell the locks that each step acquired, when the backend can.
+	Locks bool
+	// Footprints has Footprint tell what a step touched, when the backend can; otherwise each step conflicts with all others.
+	Footprints bool
+}
+
+// System makes the worlds of a setup on a backend: it is a scheduler.System. A System is used by one goroutine; Fork gives
+// another one its own. What actors did at each control state is shared by all forks.
+type System struct {
+	*plan
+	free     []*World  // released, to be used again
+	recorder *recorder // of the last recorded run
+}
+
+// plan is what all forks of a System share. It is not changed after NewSystem, but for the caches, which are safe to share.
+type plan struct {
+	setup     *Setup
+	opts      Options
+	backend   Backend // of a Cloner the state that runs begin with; otherwise the one that runs share
+	cloner    Cloner  // the same, or nil
+	graphs    []*graph
+	required  int  // actors that are no daemons
+	tracks    bool // the backend tells acquired locks
+	prints    bool // the backend tells footprints
+	monitored []int
+	always    []int
+	quiescent []int
+	wholeRun  []int
+	stateful  bool                // an Always or Quiescent invariant reads more than committed data
+	watched   bool                // someone wants the Steps
+	names     [][stepKinds]string // of each actor's choices, but for StepChoose
+	verdicts  verdicts
+	memos     memos
+}
+
+var (
+	_ scheduler.System[*World]      = (*System)(nil)
+	_ scheduler.Judge[*World]       = (*System)(nil)
+	_ scheduler.Footprinter[*World] = (*System)(nil)
+	_ scheduler.Forker[*World]      = (*System)(nil)
+	_ scheduler.Releaser[*World]    = (*System)(nil)
+	_ scheduler.Fair                = (*System)(nil)
+)
+
+// NewSystem prepares the worlds of setup. backend has the setup's schema and seed; the System owns it from now on.
+func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
+	p := &plan{setup: setup, opts: opts, backend: backend}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	p.cloner, _ = backend.(Cloner)
+	for i := range setup.Actors {
+		p.graphs = append(p.graphs, newGraph(&setup.Actors[i]))
+		if !setup.Actors[i].Daemon {
+			p.required++
+		}
+	}
+	if t, ok := backend.(LockTracker); ok && opts.Record && opts.Locks {
+		t.Track(true)
+		p.tracks = true
+	}
+	if _, ok := backend.(Footprinter); ok && opts.Footprints {
+		p.prints = true
+	}
+	for _, a := range setup.Actors {
+		var names [stepKinds]string
+		for k := range names {
+			names[k] = kindNames[k] + a.Name
+		}
+		p.names = append(p.names, names)
+	}
+	p.verdicts.init()
+	p.memos.init()
+	s := &System{plan: p}
+	if p.cloner != nil {
+		if err := p.open(backend); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (p *plan) check() error {
+	names := map[string]bool{}
+	for _, a := range p.setup.Actors {
+		if a.Name == "" || a.Run == nil || names[a.Name] {
+			return fmt.Errorf("sim: actor %q needs a name of its own and a Run function", a.Name)
+		}
+		names[a.Name] = true
+	}
+	for i, inv := range p.setup.Invariants {
+		given := 0
+		for _, set := range []bool{inv.SQL != "", inv.Check != nil, inv.Monitor != nil, inv.Run != nil} {
+			if set {
+				given++
+			}
+		}
+		state := inv.SQL != "" || inv.Check != nil
+		switch {
+		case given != 1:
+			return fmt.Errorf("sim: invariant %s needs exactly one of SQL, Check, Monitor and Run", inv.Name)
+		case inv.Kind == Always && state:
+			p.always = append(p.always, i)
+		case inv.Kind == Quiescent && state:
+			p.quiescent = append(p.quiescent, i)
+		case inv.Kind == Monitored && inv.Monitor != nil:
+			p.monitored = append(p.monitored, i)
+		case inv.Kind == WholeRun && inv.Run != nil:
+			p.wholeRun = append(p.wholeRun, i)
+		default:
+			return fmt.Errorf("sim: invariant %s is of a kind that does not go with what it is given", inv.Name)
+		}
+		p.stateful = p.stateful || inv.Check != nil
+	}
+	p.watched = p.opts.Record || len(p.monitored) > 0
+	return nil
+}
+
+// open starts the session of each actor.
+func (p *plan) open(db Backend) error {
+	if err := db.SetNow(Epoch); err != nil {
+		return err
+	}
+	for i, a := range p.setup.Actors {
+		if err := db.Open(i, a); err != nil {
+			return fmt.Errorf("session of %s: %w", a.Name, err)
+		}
+	}
+	return nil
+}
+
+// Setup returns what the worlds are made of.
+func (s *System) Setup() *Setup { return s.setup }
+
+// Fork is scheduler.Forker's.
+func (s *System) Fork() scheduler.System[*World] { return &System{plan: s.plan} }
+
+// Initial is scheduler.System's: one world, in which each actor stands before its first request.
+func (s *System) Initial() []*World { return []*World{s.start()} }
+
+// ControlStates returns how many control states the actors have been seen in.
+func (s *System) ControlStates() int {
+	n := int64(0)
+	for _, g := range s.graphs {
+		n += g.size.Load()
+	}
+	return int(n)
+}
+
+// controlMax is how many control states of an actor are kept from run to run.
+const controlMax = 1 << 17
+
+// Trim forgets the control states of actors that have very many. Worlds that exist stay valid; to be called between runs.
+func (s *System) Trim() {
+	for i, g := range s.graphs {
+		if g.size.Load() > controlMax {
+			s.graphs[i] = newGraph(g.spec)
+		}
+	}
+}
+
+// start makes a world at the beginning of a run. A backend that cannot be copied is reset.
+func (s *System) start() *World {
+	w := s.blank()
+	w.now = Epoch.UnixNano()
+	w.changed = true
+	if s.cloner != nil {
+		w.db = s.cloner.Clone()
+	} else {
+		w.db = s.backend
+		if err := w.db.Reset(); err != nil {
+			w.fail(err)
+			return w
+		}
+		if err := s.open(w.db); err != nil {
+			w.fail(err)
+			return w
+		}
+	}
+	for k, i := range s.monitored {
+		w.monitors[k] = s.setup.Invariants[i].Monitor()
+	}
+	if s.opts.Record {
+		w.trace = s.record(w)
+	}
+	for i := range w.actors {
+		events := w.begin(i)
+		if w.trace != nil {
+			w.trace.told(i, -1, events)
+		}
+	}
+	w.look()
+	return w
+}
+
+// blank returns a world of the right shape, with nothing in it.
+func (s *System) blank() *World {
+	if n := len(s.free); n > 0 {
+		w := s.free[n-1]
+		s.free = s.free[:n-1]
+		return w
+	}
+	w := &World{plan: s.plan}
+	w.actors = make([]actor, len(s.setup.Actors))
+	if n := len(s.monitored); n > 0 {
+		w.monitors = make([]Monitor, n)
+	}
+	return w
+}
+
+// Clone is scheduler.System's. A world on a backend that cannot be copied can only be cloned before its first step: the
+// backend is reset and a run begins anew.
+func (s *System) Clone(w *World) *World {
+	switch {
+	case w.steps == 0 && (s.opts.Record || s.cloner == nil):
+		return s.start()
+	case s.cloner == nil:
+		panic("sim: a world on this backend cannot be copied")
+	}
+	c := s.blank()
+	actors, monitors, seen, woken, reads, writes := c.actors, c.monitors, c.seen, c.woken, c.reads, c.writes
+	*c = *w
+	c.actors, c.monitors = actors, monitors
+	copy(c.actors, w.actors)
+	copy(c.monitors, w.monitors)
+	c.woken = append(woken[:0], w.woken...)
+	c.seen, c.reads, c.writes = seen[:0], reads[:0], writes[:0]
+	c.trace = nil
+	c.db = w.db.(Cloner).Clone()
+	return c
+}
+
+// freeMax bounds how many released worlds are kept.
+const freeMax = 1 << 12
+
+// Release is scheduler.Releaser's.
+func (s *System) Release(w *World) {
+	if s.cloner == nil || len(s.free) >= freeMax {
+		return
+	}
+	w.db, w.trace = nil, nil
+	s.free = append(s.free, w)
+}
+
+// Fingerprint is scheduler.System's: the database, the actors' control states, the clock, monitors, facts and budgets.
+func (s *System) Fingerprint(w *World) uint64 {
+	h := mix(w.db.(Cloner).Fingerprint(), uint64(w.now))
+	for i := range w.actors {
+		a := &w.actors[i]
+		h = mix(h, a.at.hash)
+		h = mix(h, uint64(a.status)|uint64(a.restarts)<<8|b2u(a.lose)<<16)
+		if a.status == asleep {
+			h = mix(h, uint64(a.wakeAt))
+		}
+		if a.factHash != 0 {
+			h = mix(h, a.factHash)
+		}
+	}
+	for _, m := range w.monitors {
+		h = mix(h, m.Hash())
+	}
+	for _, n := range w.used {
+		h = h*31 + uint64(n)
+	}
+	return scheduler.Mix(h)
+}
+
+// Footprint is scheduler.Footprinter's.
+func (s *System) Footprint(w *World) scheduler.Footprint {
+	if !s.prints {
+		return scheduler.Footprint{Writes: everything}
+	}
+	return scheduler.Footprint{Reads: w.reads, Writes: w.writes}
+}
+
+// everything is the object that conflicts with all others; clockObject is what advancing the clock writes.
+var everything = []uint64{0}
+
+const clockObject = 0x636c6f636b
+
+// Fair is scheduler.Fair's: faults may never happen.
+func (s *System) Fair(c scheduler.Choice) bool {
+	switch StepKind(c.Kind) {
+	case StepRun, StepWake, StepVictim, StepClock, StepChoose:
+		return true
+	}
+	return false
+}

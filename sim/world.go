@@ -1,0 +1,248 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrCrashed is what an actor ended with that crashed and does not start again.
+var ErrCrashed = errors.New("crashed")
+
+// World is the state of a run: a database, its actors and all that invariants remember.
+type World struct {
+	*plan
+	db     Backend
+	actors []actor
+	now    int64 // nanoseconds since 1970
+	used   [faultKinds]uint8
+	done   int // actors that are no daemons and have ended
+	steps  int // choices made; no part of the fingerprint
+
+	cycle    []int // a closed wait cycle: nothing else moves before a victim is chosen
+	woken    []int // sessions whose wait is over and that have not gone on
+	monitors []Monitor
+
+	committed uint64 // CommittedFingerprint, when the backend has it
+	changed   bool   // the state invariants have to be looked at again
+	broken    string // invariant that a step broke; detail says why
+	detail    string
+	err       error // the run cannot go on
+
+	// Of the last choice only.
+	seen          []string // witnesses
+	reads, writes []uint64 // footprint
+	asked         *pending // the request that the present step is about; nil when it is about none
+	chosen        int32    // the value of a StepChoose
+	tangled       bool     // a wait began or ended otherwise than by a wake-up: there may be a cycle
+
+	trace *recorder // nil when nothing is recorded
+	step  Step      // what monitors see, reused
+}
+
+type actorStatus uint8
+
+const (
+	ready   actorStatus = iota // its request can be made
+	blocked                    // its statement waits in the database
+	asleep                     // until wakeAt
+	ended                      // done, or crashed for good
+)
+
+type actor struct {
+	at       *node
+	status   actorStatus
+	tx       byte // as Reply.Tx
+	lose     bool // the connection will be lost when the blocked statement completes
+	restarts uint8
+	wakeAt   int64
+	facts    *fact
+	factHash uint64
+	err      error
+}
+
+// fact is a list of the last values that an actor told, newest first; it is never changed.
+type fact struct {
+	key   string
+	value any
+	hash  uint64
+	next  *fact
+}
+
+// Err says why the run could not go on; nil when it could. A violation is no such reason.
+func (w *World) Err() error { return w.err }
+
+func (w *World) fail(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *World) breaks(invariant, detail string) {
+	if w.broken == "" {
+		w.broken, w.detail = invariant, detail
+	}
+}
+
+// begin starts the actor's code, in its first process or after a crash.
+func (w *World) begin(i int) (events []Event) {
+	a := &w.actors[i]
+	*a = actor{at: w.graphs[i].start, tx: 'I', restarts: a.restarts, facts: a.facts, factHash: a.factHash}
+	return w.deliver(i, &startObservation)
+}
+
+// deliver gives an observation to an actor, answers what needs no choice, and leaves it at its next request.
+func (w *World) deliver(i int, o *observation) (events []Event) {
+	a := &w.actors[i]
+	for {
+		e := a.at.answer(o)
+		if e.err != nil {
+			w.fail(e.err)
+			return events
+		}
+		if len(events) == 0 {
+			events = e.events
+		} else if len(e.events) > 0 {
+			events = append(append([]Event(nil), events...), e.events...)
+		}
+		if e.told {
+			w.hear(a, e.events)
+		}
+		a.at = e.to
+		if a.at.done {
+			w.end(i, a.at.err)
+			return events
+		}
+		a.status = ready
+		switch ask := a.at.ask; ask.kind {
+		case askNow:
+			v := valueObservation(w.now)
+			o = &v
+			continue
+		case askAttempt:
+			v := valueObservation(int64(a.restarts))
+			o = &v
+			continue
+		case askSleep:
+			a.status, a.wakeAt = asleep, w.now+int64(ask.sleep)
+		}
+		return events
+	}
+}
+
+// hear takes in what an actor told.
+func (w *World) hear(a *actor, events []Event) {
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case EventWitness:
+			w.seen = append(w.seen, e.Name)
+		case EventNote:
+			w.changed = w.changed || w.stateful
+			a.facts = a.facts.with(e.Name, e.Value)
+			a.factHash = 0
+			for f := a.facts; f != nil; f = f.next {
+				a.factHash += f.hash // the order in which keys were told does not matter
+			}
+		}
+	}
+}
+
+// with returns the list with the key's value replaced.
+func (f *fact) with(key string, value any) *fact {
+	out := &fact{key: key, value: value, hash: hashAny(hashString(41, key), value)}
+	for g := f; g != nil; g = g.next {
+		if g.key == key {
+			out.next = f.without(key)
+			return out
+		}
+	}
+	out.next = f
+	return out
+}
+
+func (f *fact) without(key string) *fact {
+	if f == nil || f.key == key {
+		if f == nil {
+			return nil
+		}
+		return f.next
+	}
+	return &fact{key: f.key, value: f.value, hash: f.hash, next: f.next.without(key)}
+}
+
+// end is the end of an actor: its connection is closed.
+func (w *World) end(i int, err error) {
+	a := &w.actors[i]
+	a.status, a.err = ended, err
+	if !w.setup.Actors[i].Daemon {
+		w.done++
+	}
+	w.changed = w.changed || w.stateful
+	var p *PanicError
+	if errors.As(err, &p) {
+		w.breaks("no-panic", fmt.Sprintf("%s: %v\n%s", w.setup.Actors[i].Name, p, p.Stack))
+	}
+	if err := w.db.Close(i); err != nil {
+		w.fail(err)
+	}
+}
+
+// look learns whether the committed state has changed.
+func (w *World) look() {
+	if c, ok := w.db.(Cloner); ok {
+		if now := c.CommittedFingerprint(); now != w.committed {
+			w.committed, w.changed = now, true
+		}
+	}
+}
+
+// Query is View's.
+func (w *World) Query(sql string) (*Result, error) { return w.db.Query(sql) }
+
+// Now is View's.
+func (w *World) Now() time.Time { return time.Unix(0, w.now).UTC() }
+
+// Done is View's.
+func (w *World) Done(name string) (bool, error) {
+	i := w.index(name)
+	return w.actors[i].status == ended, w.actors[i].err
+}
+
+// Fact is View's.
+func (w *World) Fact(name, key string) (any, bool) {
+	for f := w.actors[w.index(name)].facts; f != nil; f = f.next {
+		if f.key == key {
+			return f.value, true
+		}
+	}
+	return nil, false
+}
+
+// Facts is View's.
+func (w *World) Facts(key string, see func(actor string, value any)) {
+	for i := range w.actors {
+		for f := w.actors[i].facts; f != nil; f = f.next {
+			if f.key == key {
+				see(w.setup.Actors[i].Name, f.value)
+				break
+			}
+		}
+	}
+}
+
+// Memo is View's.
+func (w *World) Memo(key any, make func() any) any {
+	if w.cloner == nil {
+		return make()
+	}
+	return w.memos.get(key, w.committed, make)
+}
+
+func (w *World) index(name string) int {
+	for i := range w.setup.Actors {
+		if w.setup.Actors[i].Name == name {
+			return i
+		}
+	}
+	panic("sim: no actor is named " + name)
+}
