@@ -1,0 +1,161 @@
+package postings
+
+import (
+	"context"
+
+	"simrun/sim"
+)
+
+// process is what every actor of this system is: a process with a program and a number that tells its ids from others'.
+type process struct {
+	p     *program
+	node  int
+	clock bool // mints ids from the clock and a counter alone, as released
+	// repeat bounds how many recoveries a process runs after an error of unknown effect; one more than the faults of a run
+	// are enough.
+	repeat int
+}
+
+// owns says whether a reservation was minted by this process or an earlier life of it. Recovering only one's own records is
+// how a deployment keeps two processes off one saga.
+func (w process) owns(rid int64) bool { return rid/1000 == int64(w.node) }
+
+func anyRecord(int64) bool { return true }
+
+func (w process) idSource(ctx context.Context) *idSource {
+	if w.clock {
+		return clockIDs(ctx)
+	}
+	return nodeIDs(w.node, sim.Attempt(ctx))
+}
+
+// CommitInput is the input of the operation "commit" in a history.
+type CommitInput struct {
+	TID      string
+	Envelope string
+}
+
+// commit is the operation "commit": it pins the envelope, runs the saga, and returns how it ended.
+func (w process) commit(ctx context.Context, db sim.DB, ids *idSource, env Envelope) Outcome {
+	s := w.p.newSaga(db, ids, env)
+	// Pinning only reads; it comes first because the envelope's identity, and so the operation, includes the snapshots.
+	if err := pin(ctx, s); err != nil {
+		return Unknown
+	}
+	sim.Note(ctx, factEnvelope, encodeEnvelope(s.env))
+	op := sim.Op(ctx, "commit", CommitInput{s.tid, encodeEnvelope(s.env)})
+	out := outcomeOf(w.p.commit(ctx, s))
+	if out != Unknown {
+		op.Return(out)
+	}
+	sim.Note(ctx, factOutcome, string(out))
+	sim.Witness(ctx, string(out))
+	return out
+}
+
+const (
+	factEnvelope = "envelope" // the envelope that the actor submitted last
+	factOutcome  = "outcome"  // how that ended for the actor
+)
+
+// recoverSelf clears what earlier lives and failed sagas of this process left.
+func (w process) recoverSelf(ctx context.Context, db sim.DB, ids *idSource) {
+	for range w.repeat {
+		if w.p.recover(ctx, db, ids, w.owns) == nil {
+			return
+		}
+	}
+}
+
+// claimer commits one envelope that is planned already. After a crash its next life recovers what the last one left.
+func claimer(w process, env Envelope) sim.Actor {
+	return worker(w, func(context.Context, sim.DB) (Envelope, error) { return env, nil })
+}
+
+// payer resolves movements into an envelope and commits it.
+func payer(w process, memo string, moves ...Movement) sim.Actor {
+	return worker(w, func(ctx context.Context, db sim.DB) (Envelope, error) { return w.p.resolve(ctx, db, memo, moves) })
+}
+
+// reverser undoes a transfer.
+func reverser(w process, tid string) sim.Actor {
+	return worker(w, func(ctx context.Context, db sim.DB) (Envelope, error) { return w.p.reverse(ctx, db, tid) })
+}
+
+// worker plans an envelope, commits it, and recovers itself after a crash or an error of unknown effect.
+func worker(w process, planned func(ctx context.Context, db sim.DB) (Envelope, error)) sim.Actor {
+	return sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+		ids := w.idSource(ctx)
+		if sim.Attempt(ctx) > 0 {
+			w.recoverSelf(ctx, db, ids)
+			return nil // whoever asked for the transfer is gone
+		}
+		env, err := planned(ctx, db)
+		if err != nil {
+			sim.Witness(ctx, string(outcomeOf(err)))
+			return nil
+		}
+		if w.commit(ctx, db, ids, env) == Unknown {
+			w.recoverSelf(ctx, db, ids)
+		}
+		return nil
+	})
+}
+
+// recoverer takes up every record it finds, whoever works on it, passes times.
+func recoverer(w process, passes int) sim.Actor {
+	return sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+		ids := w.idSource(ctx)
+		for range passes {
+			// A recovery that fails is tried again by the next pass; what stays is judged at the end.
+			_ = w.p.recover(ctx, db, ids, anyRecord)
+		}
+		return nil
+	})
+}
+
+// transit is the operation "freeze", "unfreeze" or "close" of an account. An error of unknown effect is not repeated: the
+// new version is stored or not, and the event follows it at the next recovery of transitions.
+func transit(w process, t transition, id AccountID) sim.Actor {
+	return sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+		w.transit(ctx, db, w.idSource(ctx), t, id)
+		return nil
+	})
+}
+
+func (w process) transit(ctx context.Context, db sim.DB, ids *idSource, t transition, id AccountID) Outcome {
+	op := sim.Op(ctx, t.name, id.String())
+	out := outcomeOf(w.p.transit(ctx, w.p, db, ids, t, id))
+	if out == Committed {
+		sim.Witness(ctx, t.name+": done")
+	} else {
+		sim.Witness(ctx, t.name+": "+string(out))
+	}
+	if out != Unknown {
+		op.Return(out)
+	}
+	return out
+}
+
+// BalanceInput is the input of the operation "balance" in a history; its output is the balance, an int64.
+type BalanceInput struct {
+	Account string
+	Asset   Asset
+}
+
+// reader reads balances one after another.
+func reader(w process, of ...holding) sim.Actor {
+	return sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+		for _, h := range of {
+			w.readBalance(ctx, db, h)
+		}
+		return nil
+	})
+}
+
+func (w process) readBalance(ctx context.Context, db sim.DB, h holding) {
+	op := sim.Op(ctx, "balance", BalanceInput{h.Account.String(), h.Asset})
+	if b, err := w.p.balance(ctx, db, h.Account, h.Asset); err == nil {
+		op.Return(b)
+	}
+}
