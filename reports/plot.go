@@ -1,0 +1,150 @@
+// Package reports shows what runs and searches found: plots, JUnit and Markdown summaries, and one offline HTML page a failure.
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"os"
+	"path/filepath"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Plot is a chart of one or more series over a common x axis.
+type Plot struct {
+	Title string
+	// X and Y are what the axes show, with the unit, e.g. "simulated time (s)".
+	X, Y string
+	// LogX and LogY make an axis logarithmic; points that are not positive there are left out.
+	LogX, LogY bool
+	// Caption says how the plot came about: the command that made it.
+	Caption string
+	Series  []Series
+}
+
+// Series is one line of a plot, or with Bars a group of bars at Points' X.
+type Series struct {
+	Name   string
+	Points []Point
+	// Marks draws points instead of a line.
+	Marks bool
+	// Steps draws a staircase, for quantities that jump.
+	Steps bool
+}
+
+// Point is one value of a series.
+type Point struct{ X, Y float64 }
+
+// The palette is colour-blind safe (Okabe and Ito, "Color Universal Design", 2008).
+var palette = []color.Color{
+	color.RGBA{0x00, 0x72, 0xb2, 0xff}, color.RGBA{0xd5, 0x5e, 0x00, 0xff}, color.RGBA{0x00, 0x9e, 0x73, 0xff},
+	color.RGBA{0xcc, 0x79, 0xa7, 0xff}, color.RGBA{0xe6, 0x9f, 0x00, 0xff}, color.RGBA{0x56, 0xb4, 0xe9, 0xff},
+}
+
+const plotWidth, plotHeight = 18 * vg.Centimeter, 11 * vg.Centimeter
+
+// Write writes the plot to path, whose extension says the format: .svg or .png. The same plot gives the same bytes.
+func (p Plot) Write(path string) error {
+	pl, err := p.build()
+	if err != nil {
+		return fmt.Errorf("plot %s: %w", path, err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	switch ext := filepath.Ext(path); ext {
+	case ".svg":
+		c := vgsvg.New(plotWidth, plotHeight)
+		pl.Draw(draw.New(c))
+		_, err = c.WriteTo(f)
+	case ".png":
+		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(144))}
+		pl.Draw(draw.New(c))
+		_, err = c.WriteTo(f)
+	default:
+		err = fmt.Errorf("plot %s: extension %q is neither .svg nor .png", path, ext)
+	}
+	return errors.Join(err, f.Close())
+}
+
+func (p Plot) build() (*plot.Plot, error) {
+	pl := plot.New()
+	pl.Title.Text, pl.Title.Padding = p.Title, vg.Points(6)
+	pl.X.Label.Text, pl.Y.Label.Text = p.X, p.Y
+	if p.Caption != "" {
+		pl.X.Label.Text += "\n" + p.Caption
+	}
+	pl.Legend.Top, pl.Legend.Left = true, true
+	pl.Add(plotter.NewGrid())
+	drawn := 0
+	for i, s := range p.Series {
+		points := p.points(s)
+		if len(points) == 0 {
+			continue
+		}
+		drawn++
+		col := palette[i%len(palette)]
+		if s.Marks {
+			marks, err := plotter.NewScatter(points)
+			if err != nil {
+				return nil, fmt.Errorf("series %q: %w", s.Name, err)
+			}
+			marks.Color, marks.Radius = col, vg.Points(2)
+			pl.Add(marks)
+			pl.Legend.Add(s.Name, marks)
+			continue
+		}
+		line, err := plotter.NewLine(points)
+		if err != nil {
+			return nil, fmt.Errorf("series %q: %w", s.Name, err)
+		}
+		line.Color, line.Width = col, vg.Points(1.5)
+		line.Dashes = plotDashes(i)
+		if s.Steps {
+			line.StepStyle = plotter.PostStep
+		}
+		pl.Add(line)
+		pl.Legend.Add(s.Name, line)
+	}
+	if drawn == 0 {
+		return nil, errors.New("no points to draw")
+	}
+	if p.LogX {
+		pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	}
+	if p.LogY {
+		pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	} else if pl.Y.Min > 0 {
+		pl.Y.Min = 0
+	}
+	return pl, nil
+}
+
+// plotDashes tells series apart without colour.
+func plotDashes(i int) []vg.Length {
+	switch i % 3 {
+	case 1:
+		return []vg.Length{vg.Points(6), vg.Points(3)}
+	case 2:
+		return []vg.Length{vg.Points(2), vg.Points(2)}
+	}
+	return nil
+}
+
+func (p Plot) points(s Series) plotter.XYs {
+	var out plotter.XYs
+	for _, pt := range s.Points {
+		if p.LogX && pt.X <= 0 || p.LogY && pt.Y <= 0 {
+			continue
+		}
+		out = append(out, plotter.XY{X: pt.X, Y: pt.Y})
+	}
+	return out
+}
