@@ -470,3 +470,10 @@ func normalized(s string) string {
 	}
 	return s[:n]
 }
+
+// Shift is d with the point moved digits places to the left; the scale grows by as much.
+func (d *Decimal) Shift(digits int32) *Decimal {
+	r := &Decimal{scale: d.scale + digits, form: d.form}
+	r.coef.Set(&d.coef)
+	return r
+}
