@@ -28,3 +28,12 @@ type Reply struct {
 	Err     *types.Error
 	Tx      byte // as ReadyForQuery says: 'I' idle, 'T' in a transaction block, 'E' in a failed one; 0 while blocked
 }
+
+// Lock is a lock that a session acquired.
+type Lock struct {
+	Class  string // "relation", "row", "advisory"
+	Object string // e.g. "ring_state", "ring_state(queue)" (table and key), "advisory 42"
+	Mode   string // as Postgres names it, e.g. "AccessExclusiveLock", "FOR NO KEY UPDATE", "ExclusiveLock"
+	// Try is true when the session would not have waited for it: NOWAIT, SKIP LOCKED, a pg_try function.
+	Try bool
+}

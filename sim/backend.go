@@ -77,10 +77,11 @@ type Request struct {
 	Args []any
 }
 
-// Reply, Result, Field and Error are the database's answers, the same for every backend.
+// Reply, Result, Field, Lock and Error are the database's answers, the same for every backend.
 type (
 	Reply  = model.Reply
 	Result = model.Result
 	Field  = model.Field
+	Lock   = model.Lock
 	Error  = types.Error
 )

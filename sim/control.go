@@ -164,6 +164,7 @@ func (g *graph) intern(n *node, o observation, co *coroutine, ask *pending) (*no
 	to := &node{graph: g, hash: hash, ask: ask, parent: n, obs: o, at: n.at + 1}
 	if ask == nil {
 		to.done, to.err = true, co.err
+		to.hash = endHash(g.spec, co.err)
 	} else {
 		g.keep(to, co)
 	}
@@ -172,6 +173,15 @@ func (g *graph) intern(n *node, o observation, co *coroutine, ask *pending) (*no
 	}
 	g.size.Add(1)
 	return to, nil
+}
+
+// endHash is the hash of an actor's end: what it observed before no longer matters.
+func endHash(spec *ActorSpec, err error) uint64 {
+	h := hashString(32, spec.Name)
+	if err != nil {
+		h = hashString(h, err.Error())
+	}
+	return h
 }
 
 // keep leaves a coroutine at a node, so that its next observation need not run the actor from its start. The oldest one

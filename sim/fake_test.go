@@ -73,9 +73,15 @@ func (f *fake) Submit(i int, req Request) (Reply, error) {
 	return f.run(i)
 }
 
-func (f *fake) run(i int) (Reply, error) {
+// run runs the session's statement, which stays its own as long as it waits.
+func (f *fake) run(i int) (r Reply, _ error) {
 	s := &f.sessions[i]
 	s.wants = ""
+	defer func() {
+		if !r.Blocked {
+			s.sql = ""
+		}
+	}()
 	w := strings.Fields(s.sql)
 	ok := func(tag string) (Reply, error) { return Reply{Result: &Result{Tag: tag}, Tx: s.tx}, nil }
 	bad := func(code, msg string) (Reply, error) {

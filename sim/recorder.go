@@ -70,7 +70,7 @@ func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []E
 	switch {
 	case w.asked == nil:
 	case w.asked.kind == askSQL:
-		s.SQL, s.Args = w.asked.req.SQL, w.asked.req.Args
+		s.SQL, s.Args, s.Bounded = w.asked.req.SQL, w.asked.req.Args, w.asked.lockTimeout
 	case kind == StepChoose:
 		s.Name = w.chooseName(i, w.asked, w.chosen)
 	}

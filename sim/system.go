@@ -281,6 +281,9 @@ func (s *System) Fingerprint(w *World) uint64 {
 	for _, n := range w.used {
 		h = h*31 + uint64(n)
 	}
+	if w.err != nil || w.broken != "" {
+		h = hashString(mix(h, 61), w.broken) // a step that ends the run, seen from other steps to the same data
+	}
 	return scheduler.Mix(h)
 }
 

@@ -68,15 +68,10 @@ type Step struct {
 	Committed View
 	// Acquired are the locks that the session acquired in this step, in order, when the backend tells them.
 	Acquired []Lock
+	// Bounded is true when lock_timeout was set for the statement: its waits end by themselves.
+	Bounded bool
 	// Digest covers all of the above.
 	Digest uint64
-}
-
-// Lock is a lock that a session acquired.
-type Lock struct {
-	Class  string // "relation", "row", "advisory"
-	Object string // e.g. "ring_state", "ring_state(queue)", "advisory 42"
-	Mode   string // as Postgres names it, e.g. "AccessExclusiveLock", "FOR NO KEY UPDATE"
 }
 
 // Trace is a run: its steps and its history.
