@@ -46,9 +46,6 @@ func FindAggregate(name string, args []types.Type) (*Agg, *types.Error) {
 	for j := range params {
 		if params[j].Kind == types.Any {
 			params[j] = args[j]
-			if args[j].Kind == types.Unknown {
-				params[j] = textType()
-			}
 		}
 	}
 	agg := *list[at]

@@ -30,6 +30,8 @@ type Env interface {
 	Currval(seq int64) (int64, error)
 	Setval(seq, value int64, called bool) error
 	Lastval() (int64, error)
+	// SequenceLast is the last value given out; ok is false while none was.
+	SequenceLast(seq int64) (n int64, ok bool, err error)
 	// SerialSequence is the qualified name of the sequence that a column owns.
 	SerialSequence(table, column string) (name string, ok bool, err error)
 

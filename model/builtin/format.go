@@ -41,13 +41,15 @@ func QuoteIdent(s string) string {
 }
 
 func init() {
-	def("format(text, variadic any) text", func(_ Env, a []V) (V, error) {
-		if !a[0].Valid {
-			return types.Null(textType()), nil
-		}
-		s, err := format(a[0].S, a[1:])
-		return text(s), err
-	}, stable, nonstrict)
+	for _, args := range []string{"text", "text, variadic any"} {
+		def("format("+args+") text", func(_ Env, a []V) (V, error) {
+			if !a[0].Valid {
+				return types.Null(textType()), nil
+			}
+			s, err := format(a[0].S, a[1:])
+			return text(s), err
+		}, stable, nonstrict)
+	}
 	for _, o := range []struct {
 		name      string
 		not, fold bool

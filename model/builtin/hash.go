@@ -120,7 +120,7 @@ func HashText(s string) int32 { return int32(hashBytes(s, 0).c) }
 
 func init() {
 	bytesOf := map[string]func(V) string{
-		"hashtext(text": func(v V) string { return v.S }, "hashvarlena(bytea": func(v V) string { return v.S },
+		"hashtext(text":     func(v V) string { return v.S },
 		"hashbpchar(bpchar": func(v V) string { return strings.TrimRight(v.S, " ") }, "uuid_hash(uuid": func(v V) string { return v.S },
 		"hashname(name": func(v V) string { return v.S },
 	}

@@ -11,18 +11,23 @@ import (
 
 type jval = types.JSONValue
 
-// asJSON is a node as a value of kind k, JSON or JSONB.
-func asJSON(k types.Kind, j *jval) V { return types.NewString(k, string(j.Append(nil))) }
+// asJSON is a node as a value of kind k, JSON or JSONB. JSON keeps the text as it was written.
+func asJSON(k types.Kind, j *jval) V {
+	if k == types.JSON {
+		return types.NewString(k, string(j.AppendSource(nil)))
+	}
+	return types.NewString(k, string(j.Append(nil)))
+}
 
-// asText is a node as ->> gives it: NULL for null, strings without quotes.
-func asText(j *jval) V {
+// asText is a node of kind k as ->> gives it: NULL for null, strings without quotes.
+func asText(k types.Kind, j *jval) V {
 	switch j.Kind {
 	case types.JSONNull:
 		return types.Null(textType())
 	case types.JSONString:
 		return text(j.Str)
 	}
-	return text(string(j.Append(nil)))
+	return text(asJSON(k, j).S)
 }
 
 // toJSON is an SQL value as JSON (to_jsonb).
@@ -72,6 +77,7 @@ func init() {
 	for _, t := range []string{"json", "jsonb"} {
 		k := kindOf(t)
 		null := types.Null(types.Of(k))
+		show := func(j *jval) V { return asText(k, j) }
 		field := func(a []V) (*jval, bool) { return a[0].JSON().Get(a[1].S) }
 		at := func(a []V) (*jval, bool) { return a[0].JSON().At(int(a[1].N)) }
 		path := func(a []V) (*jval, bool) { return follow(a[0].JSON(), a[1].Elems()) }
@@ -87,7 +93,7 @@ func init() {
 			}))
 			op(o.arrow+">("+t+","+o.right+") text", pure(func(a []V) V {
 				if j, ok := o.get(a); ok {
-					return asText(j)
+					return asText(k, j)
 				}
 				return types.Null(textType())
 			}))
@@ -100,7 +106,7 @@ func init() {
 		}))
 		def(t+"_extract_path_text("+t+", variadic _text) text", pure(func(a []V) V {
 			if j, ok := follow(a[0].JSON(), a[1:]); ok {
-				return asText(j)
+				return asText(k, j)
 			}
 			return types.Null(textType())
 		}))
@@ -117,7 +123,7 @@ func init() {
 		defRows(t+"_array_elements("+t+") "+t, func(_ Env, a []V) ([]V, error) {
 			return elements(a[0].JSON(), func(j *jval) V { return asJSON(k, j) })
 		}, cols("value "+t))
-		defRows(t+"_array_elements_text("+t+") text", func(_ Env, a []V) ([]V, error) { return elements(a[0].JSON(), asText) },
+		defRows(t+"_array_elements_text("+t+") text", func(_ Env, a []V) ([]V, error) { return elements(a[0].JSON(), show) },
 			cols("value text"))
 		defRows(t+"_object_keys("+t+") text", func(_ Env, a []V) ([]V, error) {
 			j := a[0].JSON()
@@ -137,7 +143,7 @@ func init() {
 		defRows(t+"_each("+t+") record", func(_ Env, a []V) ([]V, error) {
 			return pairs(t+"_each", a[0].JSON(), func(j *jval) V { return asJSON(k, j) })
 		}, cols("key text, value "+t))
-		defRows(t+"_each_text("+t+") record", func(_ Env, a []V) ([]V, error) { return pairs(t+"_each_text", a[0].JSON(), asText) },
+		defRows(t+"_each_text("+t+") record", func(_ Env, a []V) ([]V, error) { return pairs(t+"_each_text", a[0].JSON(), show) },
 			cols("key text, value text"))
 		name := "to_" + t
 		def(name+"(anyelement) "+t, pure(func(a []V) V { return asJSON(k, toJSON(a[0])) }), stable)
@@ -151,14 +157,17 @@ func init() {
 			}
 			return asJSON(k, j), nil
 		}
-		def(t+"_build_object(variadic any) "+t, func(_ Env, a []V) (V, error) { return build(a) }, stable, nonstrict)
-		def(t+"_build_array(variadic any) "+t, pure(func(a []V) V {
+		array := pure(func(a []V) V {
 			j := &jval{Kind: types.JSONArray}
 			for _, v := range a {
 				j.Elems = append(j.Elems, *toJSON(v))
 			}
 			return asJSON(k, j)
-		}), stable, nonstrict)
+		})
+		for _, args := range []string{"", "variadic any"} {
+			def(t+"_build_object("+args+") "+t, func(_ Env, a []V) (V, error) { return build(a) }, stable, nonstrict)
+			def(t+"_build_array("+args+") "+t, array, stable, nonstrict)
+		}
 	}
 	op("@>(jsonb,jsonb) bool", pure(func(a []V) V { return types.NewBool(jsonContains(a[0].JSON(), a[1].JSON(), true)) }))
 	op("<@(jsonb,jsonb) bool", pure(func(a []V) V { return types.NewBool(jsonContains(a[1].JSON(), a[0].JSON(), true)) }))
@@ -280,7 +289,7 @@ func jsonObjectText(a []V) string {
 		}
 		b = types.AppendJSONString(b, castedText(a[i]))
 		b = append(b, " : "...)
-		b = toJSON(a[i+1]).Append(b)
+		b = toJSON(a[i+1]).AppendSource(b)
 	}
 	return string(append(b, '}'))
 }

@@ -10,7 +10,7 @@ func init() {
 	for name, fn := range map[string]func(float64) float64{
 		"ceil": math.Ceil, "ceiling": math.Ceil, "floor": math.Floor, "round": math.RoundToEven, "trunc": math.Trunc, "sign": sign,
 		"degrees": func(f float64) float64 { return f / (math.Pi / 180) }, "radians": func(f float64) float64 { return f * (math.Pi / 180) },
-		"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "atan": math.Atan, "cbrt": math.Cbrt,
+		"sin": math.Sin, "cos": math.Cos, "tan": math.Tan, "atan": math.Atan,
 	} {
 		def(name+"(float8) float8", float1(types.Float8, fn))
 	}
@@ -103,7 +103,7 @@ func powNumeric(_ Env, args []V) (V, error) {
 	case !ok || n > 100000 || n < -100000:
 		return V{}, types.NewError("22003", "value overflows numeric format")
 	}
-	r := a.PowInt(n, b.Scale())
+	r := a.PowInt(n)
 	if r.Overflows() {
 		return V{}, types.NewError("22003", "value overflows numeric format")
 	}

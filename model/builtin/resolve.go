@@ -26,6 +26,17 @@ func accepts(from, to types.Type) bool {
 	return types.CanCast(from, to, types.Implicit)
 }
 
+// acceptsAll says whether the arguments can be passed, each for itself and all together as the polymorphic types demand.
+func acceptsAll(args, params []types.Type) bool {
+	for j := range args {
+		if !accepts(args[j], params[j]) {
+			return false
+		}
+	}
+	_, _, err := settle("", params, types.Type{}, args)
+	return err == nil || err.Code == "42804"
+}
+
 // fit expands c to n arguments; ok is false when it cannot take that many.
 func (c Candidate) fit(n int, spread bool) (args []types.Type, ok bool) {
 	switch {
@@ -34,7 +45,7 @@ func (c Candidate) fit(n int, spread bool) (args []types.Type, ok bool) {
 			return nil, false
 		}
 		return c.Args[:n], true
-	case n < len(c.Args)-1:
+	case n < len(c.Args):
 		return nil, false
 	}
 	last := c.Args[len(c.Args)-1]
@@ -75,14 +86,7 @@ func Resolve(cands []Candidate, args []types.Type, spread bool) (winner int, par
 		}
 		list = append(list, choice{i, p})
 	}
-	list = keep(list, func(c choice) bool {
-		for j := range args {
-			if !accepts(args[j], c.args[j]) {
-				return false
-			}
-		}
-		return true
-	})
+	list = keep(list, func(c choice) bool { return acceptsAll(args, c.args) })
 	if len(list) > 1 {
 		list = narrow(list, args)
 	}
@@ -208,14 +212,11 @@ func byKnown(list []choice, args []types.Type) []choice {
 		}
 		known = t
 	}
-	better := keep(list, func(c choice) bool {
-		for j := range args {
-			if !accepts(known, c.args[j]) {
-				return false
-			}
-		}
-		return true
-	})
+	same := make([]types.Type, len(args))
+	for j := range same {
+		same[j] = known
+	}
+	better := keep(list, func(c choice) bool { return acceptsAll(same, c.args) })
 	if len(better) == 1 {
 		return better
 	}
@@ -287,6 +288,11 @@ func settle(name string, params []types.Type, ret types.Type, args []types.Type)
 	if !poly && !polyCompatible {
 		return params, ret, nil
 	}
+	for _, p := range params { // there are no arrays of arrays
+		if p.Kind == types.AnyArray && elem.Kind == types.Array || p.Kind == types.AnyCompatibleArray && common.Kind == types.Array {
+			return nil, ret, notFound(name, args)
+		}
+	}
 	concrete := func(t types.Type) types.Type {
 		switch t.Kind {
 		case types.AnyElement, types.AnyNonArray:
@@ -347,11 +353,8 @@ func (f *Func) resolved(params, args []types.Type, spread bool) (*Func, *types.E
 	g := *f
 	g.Args, g.Ret, g.Variadic = params, ret, false
 	for j := range g.Args {
-		if g.Args[j].Kind == types.Any { // "any" takes its argument as it is; literals become text
+		if g.Args[j].Kind == types.Any { // "any" takes its argument as it is, also an untyped literal
 			g.Args[j] = args[j]
-			if args[j].Kind == types.Unknown {
-				g.Args[j] = textType()
-			}
 		}
 	}
 	if f.bind != nil {

@@ -219,6 +219,13 @@ func defSequences() {
 		n, err := env.Lastval()
 		return types.NewInt8(n), err
 	}, volatile)
+	def("pg_sequence_last_value(regclass) int8", func(env Env, a []V) (V, error) {
+		n, ok, err := env.SequenceLast(a[0].N)
+		if err != nil || !ok {
+			return types.Null(types.Of(types.Int8)), err
+		}
+		return types.NewInt8(n), nil
+	}, volatile)
 	setval := func(env Env, a []V) (V, error) {
 		called := len(a) < 3 || a[2].True()
 		return a[1], env.Setval(a[0].N, a[1].N, called)

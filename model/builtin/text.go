@@ -21,8 +21,8 @@ func int4(n int) V { return types.NewInt4(int32(n)) }
 
 func init() {
 	op("||(text,text) text", pure(func(a []V) V { return text(a[0].S + a[1].S) }))
-	op("||(anynonarray,text) text", pure(func(a []V) V { return text(a[0].Text() + a[1].S) }), stable)
-	op("||(text,anynonarray) text", pure(func(a []V) V { return text(a[0].S + a[1].Text()) }), stable)
+	op("||(anynonarray,text) text", pure(func(a []V) V { return text(castText(a[0]) + a[1].S) }), stable)
+	op("||(text,anynonarray) text", pure(func(a []V) V { return text(a[0].S + castText(a[1])) }), stable)
 	op("||(bytea,bytea) bytea", pure(func(a []V) V { return types.NewString(types.Bytea, a[0].S+a[1].S) }))
 	def("textcat(text,text) text", pure(func(a []V) V { return text(a[0].S + a[1].S) }))
 
@@ -176,6 +176,12 @@ func init() {
 		}
 		return int4(int(a[0].S[a[1].N])), nil
 	})
+}
+
+// castText is v cast to text.
+func castText(v V) string {
+	t, _ := types.Cast(v, textType())
+	return t.S
 }
 
 // asciiLower and asciiUpper change ASCII letters only, as the C locale does.

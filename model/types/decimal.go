@@ -428,18 +428,9 @@ func (d *Decimal) Float64() float64 {
 	return f
 }
 
-// PowInt is d^n as numeric_power gives it for a whole exponent shown with expScale digits.
-func (d *Decimal) PowInt(n int64, expScale int32) *Decimal {
-
-	f := 0.0
-	if d.coef.Sign() != 0 {
-		abs := new(Decimal)
-		abs.coef.Abs(&d.coef)
-		abs.scale = d.scale
-		f = float64(n) * math.Log10(abs.Float64())
-	}
-	scale := max(int32(minSigDigits)-int32(f), d.scale, expScale, 0)
-	scale = min(scale, maxDisplayScale)
+// PowInt is d^n, shown with 16 digits after the point or d's own scale if that is larger.
+func (d *Decimal) PowInt(n int64) *Decimal {
+	scale := min(max(int32(minSigDigits), d.scale), maxDisplayScale)
 	p := new(Decimal)
 	m := n
 	if m < 0 {

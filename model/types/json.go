@@ -27,7 +27,7 @@ type JSONValue struct {
 	Str   string      // the text of a string, the numeric text of a number, "true" or "false"
 	Elems []JSONValue // the elements of an array, the values of an object
 	Keys  []string    // the keys of an object, by length and then bytes, each once, as jsonb keeps them
-	raw   []string    // the keys as written, for json
+	Src   string      // the text it was parsed from, empty when it was made otherwise
 }
 
 // jsonParser reads one JSON text (RFC 8259).
@@ -104,11 +104,20 @@ func (p *jsonParser) token() string {
 }
 
 func (p *jsonParser) value(depth int) (*JSONValue, *Error) {
+	p.space()
+	start := p.pos
+	v, err := p.node(depth)
+	if err == nil {
+		v.Src = p.s[start:p.pos]
+	}
+	return v, err
+}
+
+func (p *jsonParser) node(depth int) (*JSONValue, *Error) {
 	if depth > 6000 {
 		e := NewError("54001", "stack depth limit exceeded")
 		return nil, e
 	}
-	p.space()
 	if p.pos >= len(p.s) {
 		return nil, p.fail("")
 	}
@@ -211,6 +220,7 @@ func (p *jsonParser) array(depth int) (*JSONValue, *Error) {
 
 func (p *jsonParser) object(depth int) (*JSONValue, *Error) {
 	v := &JSONValue{Kind: JSONObject}
+	var keys []string
 	p.pos++
 	p.space()
 	if p.pos < len(p.s) && p.s[p.pos] == '}' {
@@ -238,7 +248,7 @@ func (p *jsonParser) object(depth int) (*JSONValue, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		v.raw = append(v.raw, k)
+		keys = append(keys, k)
 		v.Elems = append(v.Elems, *e)
 		p.space()
 		switch {
@@ -246,8 +256,7 @@ func (p *jsonParser) object(depth int) (*JSONValue, *Error) {
 			p.pos++
 		case p.pos < len(p.s) && p.s[p.pos] == '}':
 			p.pos++
-			*v = *NewJSONObject(v.raw, v.Elems)
-			return v, nil
+			return NewJSONObject(keys, v.Elems), nil
 		default:
 			return nil, p.fail(`Expected "," or "}", but found "%s".`)
 		}
@@ -358,7 +367,7 @@ func NewJSONObject(keys []string, vals []JSONValue) *JSONValue {
 		pairs[i] = pair{k, i}
 	}
 	sort.SliceStable(pairs, func(i, j int) bool { return keyLess(pairs[i].key, pairs[j].key) })
-	o := &JSONValue{Kind: JSONObject, raw: keys}
+	o := &JSONValue{Kind: JSONObject}
 	for i, p := range pairs {
 		if i+1 < len(pairs) && pairs[i+1].key == p.key {
 			continue
@@ -406,7 +415,15 @@ func (j *JSONValue) At(i int) (*JSONValue, bool) {
 func (j *JSONValue) JSONB() Value { return NewString(JSONB, string(j.Append(nil))) }
 
 // Append writes the value as jsonb prints it.
-func (j *JSONValue) Append(b []byte) []byte {
+func (j *JSONValue) Append(b []byte) []byte { return j.append(b, false) }
+
+// AppendSource writes the value with everything that was parsed as it was written, as json keeps it.
+func (j *JSONValue) AppendSource(b []byte) []byte { return j.append(b, true) }
+
+func (j *JSONValue) append(b []byte, source bool) []byte {
+	if source && j.Src != "" {
+		return append(b, j.Src...)
+	}
 	switch j.Kind {
 	case JSONNull:
 		return append(b, "null"...)
@@ -418,7 +435,7 @@ func (j *JSONValue) Append(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ", "...)
 			}
-			b = j.Elems[i].Append(b)
+			b = j.Elems[i].append(b, source)
 		}
 		return append(b, ']')
 	case JSONObject:
@@ -429,7 +446,7 @@ func (j *JSONValue) Append(b []byte) []byte {
 			}
 			b = AppendJSONString(b, j.Keys[i])
 			b = append(b, ": "...)
-			b = j.Elems[i].Append(b)
+			b = j.Elems[i].append(b, source)
 		}
 		return append(b, '}')
 	}

@@ -189,6 +189,7 @@ type dateTime struct {
 	offset       int64 // microseconds east of UTC
 	infinity     int   // 1 or -1 for the words
 	outOfRange   bool
+	badField     bool // a month or day that no date has: the order of the fields may be meant
 }
 
 // parseDateTime reads ISO 8601 dates with an optional time and zone, and the words epoch, infinity and -infinity.
@@ -234,7 +235,7 @@ func parseDateTime(s string) (dt dateTime, ok bool) {
 		dt.outOfRange = true
 	}
 	if m < 1 || m > 12 || d < 1 || d > DaysInMonth(y, m) {
-		dt.outOfRange = true
+		dt.outOfRange, dt.badField = true, m < 1 || m > 12 || d < 1 || d > 31
 		return dt, true
 	}
 	dt.days = DaysFromCivil(y, m, d)
@@ -267,6 +268,9 @@ func atoi(s string) int64 {
 // parseClock reads HH:MM[:SS[.fraction]] with an optional am or pm.
 func parseClock(s string) (micros int64, rest string, ok, inRange bool) {
 	hs, rest := cutDigits(s)
+	if len(hs) == 6 && !strings.HasPrefix(rest, ":") { // HHMMSS
+		hs, rest = hs[:2], ":"+hs[2:4]+":"+hs[4:]+rest
+	}
 	if hs == "" || len(hs) > 2 || !strings.HasPrefix(rest, ":") {
 		return 0, s, false, false
 	}
@@ -360,8 +364,12 @@ func badDateTime(t Type, s string) error {
 	return Errorf("22007", "invalid input syntax for type %s: \"%s\"", t, s)
 }
 
-func rangeDateTime(s string) error {
-	return Errorf("22008", "date/time field value out of range: \"%s\"", s)
+func rangeDateTime(s string, badField bool) error {
+	e := Errorf("22008", "date/time field value out of range: \"%s\"", s)
+	if badField {
+		e.Hint = "Perhaps you need a different \"datestyle\" setting."
+	}
+	return e
 }
 
 func parseTimestamp(s string, t Type) (Value, error) {
@@ -376,7 +384,7 @@ func parseTimestamp(s string, t Type) (Value, error) {
 		}
 		return NewInt(t.Kind, n), nil
 	case dt.outOfRange:
-		return Value{}, rangeDateTime(s)
+		return Value{}, rangeDateTime(s, dt.badField)
 	}
 	if dt.days > endTimestamp/MicrosPerDay || dt.days < minTimestamp/MicrosPerDay-1 {
 		return Value{}, Errorf("22008", "timestamp out of range: \"%s\"", s)
@@ -401,7 +409,7 @@ func parseDate(s string) (Value, error) {
 	case dt.infinity < 0:
 		return NewInt(Date, DateMinusInfinity), nil
 	case dt.outOfRange:
-		return Value{}, rangeDateTime(s)
+		return Value{}, rangeDateTime(s, dt.badField)
 	case dt.days < minDate || dt.days >= endDate:
 		return Value{}, Errorf("22008", "date out of range: \"%s\"", s)
 	}
@@ -414,7 +422,7 @@ func parseTime(s string) (Value, error) {
 		return Value{}, badDateTime(Of(Time), s)
 	}
 	if !inRange {
-		return Value{}, rangeDateTime(s)
+		return Value{}, rangeDateTime(s, false)
 	}
 	return NewInt(Time, micros), nil
 }
