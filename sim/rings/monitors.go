@@ -1,0 +1,127 @@
+package rings
+
+import (
+	"fmt"
+
+	"simrun/sim"
+)
+
+// stateless is a monitor that judges each step by itself.
+type stateless func(s *sim.Step) string
+
+// Step is sim.Monitor's.
+func (m stateless) Step(s *sim.Step) (sim.Monitor, string) { return m, m(s) }
+
+// Hash is sim.Monitor's.
+func (stateless) Hash() uint64 { return 0 }
+
+// brokenAware says that a 0.7 actor got the fence's error, or found no partition for a row.
+func brokenAware(s *sim.Step) string {
+	for o := range outcomes(s) {
+		if o.Kind == Failed && !o.Old && (o.Reason == "55000" || o.Reason == "23514") {
+			return fmt.Sprintf("a 0.7 actor failed: %v", o)
+		}
+	}
+	return ""
+}
+
+// outcomes goes over the outcomes that were told with the step.
+func outcomes(s *sim.Step) func(yield func(Outcome) bool) {
+	return func(yield func(Outcome) bool) {
+		for _, e := range s.Events {
+			if o, ok := e.Value.(Outcome); ok && e.Kind == sim.EventNote && e.Name == noteOutcome && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// ended says that the actor has no live transaction after the step.
+func ended(s *sim.Step) bool {
+	switch s.Kind {
+	case sim.StepCrash, sim.StepCommitApplied, sim.StepCommitDropped, sim.StepConnLost:
+		return true
+	}
+	return s.Done || s.Reply.Tx == 'I' || s.Reply.Tx == 'E'
+}
+
+// maxActors is how many actors the monitors of this package can follow.
+const maxActors = 32
+
+// fleet is the monitor of MixedFleet: which actors hold a serializer, and under which discipline.
+type fleet struct {
+	flipped bool
+	columns uint32 // actors that hold one under the columns' discipline
+	ledger  uint32 // ... under the ledger's
+}
+
+// Step is sim.Monitor's.
+func (f fleet) Step(s *sim.Step) (sim.Monitor, string) {
+	if s.Actor < 0 || s.Actor >= maxActors {
+		return f, ""
+	}
+	bit := uint32(1) << s.Actor
+	if ended(s) {
+		f.columns, f.ledger = f.columns&^bit, f.ledger&^bit
+	}
+	if s.Committed != nil {
+		if c := readCursors(s.Committed); c != nil {
+			f.flipped = c.authority == ledger
+		}
+	}
+	for _, e := range s.Events {
+		h, ok := e.Value.(hold)
+		switch {
+		case !ok || e.Name != noteHold:
+		case h.Mode == columns:
+			f.columns |= bit
+		case h.Mode == ledger:
+			f.ledger |= bit
+		}
+	}
+	switch {
+	case f.columns != 0 && f.ledger != 0:
+		return f, "one transaction holds its serializer under the columns' discipline, another under the ledger's"
+	case f.columns != 0 && f.flipped:
+		return f, "a transaction holds its serializer under the columns' discipline after the flip"
+	}
+	return f, ""
+}
+
+// Hash is sim.Monitor's.
+func (f fleet) Hash() uint64 {
+	h := uint64(f.columns)<<32 | uint64(f.ledger)
+	if f.flipped {
+		h ^= 0x9e3779b97f4a7c15
+	}
+	return h
+}
+
+// reports is the monitor of SingleReport: the generations modulo 64 that a rotation reported, by ring.
+type reports [3]uint64
+
+// Step is sim.Monitor's.
+func (r reports) Step(s *sim.Step) (sim.Monitor, string) {
+	for o := range outcomes(s) {
+		if o.Kind != Rotated {
+			continue
+		}
+		for i := range allRings {
+			if allRings[i].name != o.Ring {
+				continue
+			}
+			bit := uint64(1) << (o.Gen & 63)
+			if r[i]&bit != 0 {
+				return r, fmt.Sprintf("generation %d of the %s ring was reported by two rotations", o.Gen, o.Ring)
+			}
+			r[i] |= bit
+			r[i] &^= bit<<32 | bit>>32 // half a round away: free for the next lap
+		}
+	}
+	return r, ""
+}
+
+// Hash is sim.Monitor's.
+func (r reports) Hash() uint64 {
+	return r[0] ^ r[1]*0x9e3779b97f4a7c15 ^ r[2]*0xd6e8feb86659fd93
+}
