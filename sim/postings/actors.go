@@ -23,7 +23,7 @@ func (w process) owns(rid int64) bool { return rid/1000 == int64(w.node) }
 func anyRecord(int64) bool { return true }
 
 func (w process) idSource(ctx context.Context) *idSource {
-	if w.clock {
+	if w.clock || w.p.clockIDs {
 		return clockIDs(ctx)
 	}
 	return nodeIDs(w.node, sim.Attempt(ctx))
@@ -60,8 +60,8 @@ const (
 
 // recoverSelf clears what earlier lives and failed sagas of this process left.
 func (w process) recoverSelf(ctx context.Context, db sim.DB, ids *idSource) {
-	for range w.repeat {
-		if w.p.recover(ctx, db, ids, w.owns) == nil {
+	for range w.repeat + 1 {
+		if n, err := w.p.recover(ctx, db, ids, w.owns); n == 0 && err == nil {
 			return
 		}
 	}
@@ -108,7 +108,7 @@ func recoverer(w process, passes int) sim.Actor {
 		ids := w.idSource(ctx)
 		for range passes {
 			// A recovery that fails is tried again by the next pass; what stays is judged at the end.
-			_ = w.p.recover(ctx, db, ids, anyRecord)
+			_, _ = w.p.recover(ctx, db, ids, anyRecord)
 		}
 		return nil
 	})

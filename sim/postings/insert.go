@@ -11,8 +11,8 @@ type insertion struct {
 	one string
 	// record inserts one immutable row, activate its active copy; in one transaction for all rows unless apart.
 	record, activate string
-	ungated          bool // activate also when record found the row there: no insertion of the protocol is
-	apart            bool
+	ungated          bool // activate also when record found the row there (Z08)
+	apart            bool // each statement is a transaction of its own (Z07)
 }
 
 func (i insertion) do(ctx context.Context, db session, rows []Posting) (int, error) {

@@ -14,10 +14,10 @@ import (
 // Parameters of its statements: @ids, and @rid, the reservation.
 type move struct {
 	stmts   []string
-	counted int    // the count is that of this statement
-	eachID  bool   // the statements run once for each id, and the counts are added
-	apart   bool   // each statement is a transaction of its own: no move of the protocol is, the catalogue's Z05 and Z06 are
-	look    string // when set, the statements apply to the ids that this query finds, and these are what is counted (Z03)
+	counted int  // the count is that of this statement
+	eachID  bool // the statements run once for each id, and the counts are added
+	// by replaces all of the above by code: no move of the protocol needs it, some bugs do.
+	by func(ctx context.Context, db session, ids []PostingID, rid int64) (int, error)
 }
 
 func (m move) do(ctx context.Context, db session, ids []PostingID, rid int64) (int, error) {
@@ -25,8 +25,8 @@ func (m move) do(ctx context.Context, db session, ids []PostingID, rid int64) (i
 	if len(ids) == 0 {
 		return 0, nil
 	}
-	if m.look != "" {
-		return m.lookThenAct(ctx, db, ids, rid)
+	if m.by != nil {
+		return m.by(ctx, db, ids, rid)
 	}
 	batches := [][]PostingID{ids}
 	if m.eachID {
@@ -51,28 +51,22 @@ func (m move) do(ctx context.Context, db session, ids []PostingID, rid int64) (i
 		}
 		return nil
 	}
-	if m.apart || len(batches)*len(m.stmts) == 1 {
+	if len(batches)*len(m.stmts) == 1 {
 		return counted(&count, body(db)) // a single statement is a transaction by itself
 	}
 	return counted(&count, inTx(ctx, db, body))
 }
 
-// lookThenAct is the mistake that guards are there for.
-func (m move) lookThenAct(ctx context.Context, db session, ids []PostingID, rid int64) (int, error) {
-	var found []PostingID
-	err := collect(ctx, db, m.look, named{"ids": ids}, func(rows pgx.Rows) error {
+// found gives the ids that a statement returns, which is a query or has RETURNING transfer_id, idx.
+func found(ctx context.Context, db session, sql string, args named) ([]PostingID, error) {
+	var out []PostingID
+	err := collect(ctx, db, sql, args, func(rows pgx.Rows) error {
 		var id PostingID
 		err := rows.Scan(&id.Transfer, &id.Idx)
-		found = append(found, id)
+		out = append(out, id)
 		return err
 	})
-	if err != nil || len(found) == 0 {
-		return 0, err
-	}
-	act := m
-	act.look = ""
-	_, err = act.do(ctx, db, found, rid)
-	return len(found), err
+	return out, err
 }
 
 // counted gives 0 for a failed move: what a failed transaction counted did not happen.

@@ -1,6 +1,10 @@
 package postings
 
-import "simrun/sim"
+import (
+	"context"
+
+	"simrun/sim"
+)
 
 // mutantsStorage are bugs of the primitives (section 5.1 of the catalogue).
 func mutantsStorage() []mutant {
@@ -38,12 +42,21 @@ const grantUpdateReserved = `GRANT UPDATE ON reserved_postings TO ledger_commit;
 
 var (
 	// reserveCheckThenAct: the first statement looks, the others act on what it saw by key alone, in transactions of their own.
-	reserveCheckThenAct = move{apart: true, look: `
-SELECT transfer_id, idx FROM active_postings WHERE (transfer_id, idx) IN @ids`, stmts: []string{`
+	reserveCheckThenAct = move{by: func(ctx context.Context, db session, ids []PostingID, rid int64) (int, error) {
+		free, err := found(ctx, db, `SELECT transfer_id, idx FROM active_postings WHERE (transfer_id, idx) IN @ids`, named{"ids": ids})
+		if err != nil || len(free) == 0 {
+			return 0, err
+		}
+		_, err = exec(ctx, db, `
 INSERT INTO reserved_postings
 SELECT transfer_id, idx, owner, subaccount, asset, value, @rid::bigint FROM postings WHERE (transfer_id, idx) IN @ids
-ON CONFLICT (transfer_id, idx) DO UPDATE SET reservation = excluded.reservation`, `
-DELETE FROM active_postings WHERE (transfer_id, idx) IN @ids`}}
+ON CONFLICT (transfer_id, idx) DO UPDATE SET reservation = excluded.reservation`, named{"ids": free, "rid": rid})
+		if err != nil {
+			return 0, err
+		}
+		_, err = exec(ctx, db, `DELETE FROM active_postings WHERE (transfer_id, idx) IN @ids`, named{"ids": free})
+		return len(free), err
+	}}
 
 	reserveSteals = move{stmts: []string{`
 WITH stolen AS (

@@ -43,13 +43,15 @@ type program struct {
 	selectOver   Filter // what resolve chooses inputs from
 	transit      func(ctx context.Context, p *program, db sim.DB, ids *idSource, t transition, id AccountID) error
 	closeChecks  func(ctx context.Context, db session, p *program, a AccountID) (live bool, err error)
-	contentID    func(e Envelope) string
+	contentID    func(s *saga) string
+	clockIDs     bool                                           // ids are minted from the clock and a counter alone
 	involved     func(e Envelope, inputs []Posting) []AccountID // the accounts a transfer is indexed under
 	shortfall    func(missing int64) int64                      // value of the posting that an overdraft creates
 	changeOwner  func(payer AccountID, m []Movement) AccountID  // who gets the excess of the inputs back
 	rules        []rule
 	mayOverdraw  func(Policy) bool
-	balanceOrErr func(v *plan, k holding) (int64, error)
+	loadBalances bool // validation reads the balances it judges: every variant does
+	balanceOrErr func(v *plan, h holding) (int64, error)
 
 	// The saga: its steps in order, and what happens when one fails.
 	steps      []step
@@ -57,13 +59,15 @@ type program struct {
 	noteFirst  bool // compensation releases only what a successful reserve step noted (E2, E3)
 	reread     bool // s8..s10 look at the states even when the count was full (E2, E3)
 	compensate func(ctx context.Context, s *saga, cause error) error
-	keepRecord func(ctx context.Context, s *saga) bool // after a failure
+	keepRecord func(ctx context.Context, s *saga, compensated error) bool // after a failure
 	commit     func(ctx context.Context, s *saga) error
 
 	// Recovery of one record.
 	recoverOne func(ctx context.Context, s *saga, r Record) error
-	trustPlan  bool // a recovery does not validate: no variant does that
-	stopAtFail bool // one bad record stops a recovery
+	trustPlan  bool                                                 // a recovery does not validate: no variant does that
+	stopAtFail bool                                                 // one bad record stops a recovery
+	rollOnly   bool                                                 // a recovery of a finalizing record does not validate again
+	lockHeads  func(ctx context.Context, s *saga, tx session) error // repaired only
 }
 
 // The variants, by name.
@@ -72,11 +76,12 @@ const (
 	variantShipped  = "shipped"        // E2 as released: insert-first moves, two retried steps
 	variantLive     = "live-index"     // E4/E5: one live table, linear saga
 	variantStatus   = "mutable-status" // E1 with phases: the status column
+	variantMended   = "mended"         // seed, with the smallest repairs that hold while each record has one owner
 	variantRepaired = "repaired"       // two index tables, transactions with the record as their lock
 )
 
 func variants() []string {
-	return []string{variantSeed, variantShipped, variantLive, variantStatus, variantRepaired}
+	return []string{variantSeed, variantShipped, variantLive, variantStatus, variantMended, variantRepaired}
 }
 
 // newProgram builds the program of a variant.
@@ -103,12 +108,13 @@ func newProgram(variant string) (*program, error) {
 		selectOver:   FilterActive,
 		transit:      transitSeparately,
 		closeChecks:  closeChecksLive,
-		contentID:    Envelope.ID,
+		contentID:    func(s *saga) string { return s.env.ID() },
 		involved:     involvedAccounts,
 		shortfall:    func(missing int64) int64 { return -missing },
 		changeOwner:  func(payer AccountID, _ []Movement) AccountID { return payer },
 		rules:        validationRules(),
 		mayOverdraw:  Policy.mayOverdraw,
+		loadBalances: true,
 		balanceOrErr: (*plan).balanceOf,
 
 		steps:      sagaSteps(),
@@ -134,6 +140,8 @@ func newProgram(variant string) (*program, error) {
 		p.encoding = mutableStatus
 		p.reserve, p.release, p.consume, p.deactivate = reserveStatus, releaseStatus, consumeStatus, deactivateStatus
 		p.insert, p.probes, p.byOwner, p.liveAny = insertStatus, probesStatus, byOwnerStatus, liveAnyStatus
+	case variantMended:
+		mend(p)
 	case variantRepaired:
 		repair(p)
 	default:

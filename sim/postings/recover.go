@@ -7,29 +7,33 @@ import (
 	"simrun/sim"
 )
 
-// recover takes up every pending record for which mine says yes. It stops at the first error of the database when the
+// recover takes up every pending record for which mine says yes, and returns how many there were. It stops at the first error of the database when the
 // program says so; a saga that fails again keeps its record and is swallowed.
-func (p *program) recover(ctx context.Context, db sim.DB, ids *idSource, mine func(rid int64) bool) error {
+func (p *program) recover(ctx context.Context, db sim.DB, ids *idSource, mine func(rid int64) bool) (int, error) {
 	records, err := p.pendingSagas(ctx, db)
 	if err != nil {
-		return err
+		return 0, err
 	}
+	taken := 0
 	var failed error
 	for _, r := range records {
 		if !mine(r.RID) {
 			continue
 		}
+		taken++
 		s := p.newSaga(db, ids, r.Envelope)
-		s.rid, s.begun, s.tid = r.RID, true, p.contentID(r.Envelope)
+		s.rid, s.begun = r.RID, true
+		s.tid = p.contentID(s)
+		s.trusted = p.trustPlan || p.rollOnly && r.Phase == Finalizing
 		s.holds(ctx, r.RID)
 		err := p.recoverOne(ctx, s, r)
 		s.holds(ctx, 0)
 		if err != nil && p.stopAtFail {
-			return err
+			return taken, err
 		}
 		failed = errors.Join(failed, err)
 	}
-	return failed
+	return taken, failed
 }
 
 // recoverRecord finishes one saga. What tells the cases apart: the transfer is stored; the phase of the record; and the

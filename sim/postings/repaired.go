@@ -40,6 +40,7 @@ WHERE (p.transfer_id, p.idx) IN @ids`}
 	p.commit = commitRepaired
 	p.recoverOne = recoverRepaired
 	p.transit = transitTogether
+	p.lockHeads = lockHeads
 	p.stopAtFail = false
 }
 
@@ -162,7 +163,7 @@ func (s *saga) finalize(ctx context.Context) func(tx session) error {
 		if err := s.claimRecord(ctx, tx); err != nil {
 			return err
 		}
-		if err := s.lockHeads(ctx, tx); err != nil {
+		if err := s.p.lockHeads(ctx, s, tx); err != nil {
 			return err
 		}
 		if !s.trusted {
@@ -201,14 +202,19 @@ func (s *saga) abort(ctx context.Context) func(tx session) error {
 
 // lockHeads locks the heads of the accounts that the envelope touches, in order: shared, because payments do not exclude each
 // other; exclusively for owners that go into debt, whose floor is judged by a sum.
-func (s *saga) lockHeads(ctx context.Context, tx session) error {
+func lockHeads(ctx context.Context, s *saga, tx session) error {
+	return lockHeadsWith(ctx, s, tx, func(owner AccountID) string {
+		if slices.ContainsFunc(s.env.Creates, func(o Output) bool { return o.Owner == owner && o.Value < 0 }) {
+			return `FOR NO KEY UPDATE`
+		}
+		return `FOR SHARE`
+	})
+}
+
+func lockHeadsWith(ctx context.Context, s *saga, tx session, lock func(owner AccountID) string) error {
 	v := &plan{env: s.env, inputs: s.inputs}
 	for _, owner := range v.owners() {
-		strength := `FOR SHARE`
-		if slices.ContainsFunc(s.env.Creates, func(o Output) bool { return o.Owner == owner && o.Value < 0 }) {
-			strength = `FOR NO KEY UPDATE`
-		}
-		_, err := exec(ctx, tx, `SELECT version FROM account_head WHERE id = @id AND subaccount = @sub `+strength, named{"id": owner.ID, "sub": owner.Sub})
+		_, err := exec(ctx, tx, `SELECT version FROM account_head WHERE id = @id AND subaccount = @sub `+lock(owner), named{"id": owner.ID, "sub": owner.Sub})
 		if err != nil {
 			return err
 		}
@@ -218,7 +224,6 @@ func (s *saga) lockHeads(ctx context.Context, tx session) error {
 
 // recoverRepaired decides one record as its own process would.
 func recoverRepaired(ctx context.Context, s *saga, r Record) error {
-	s.trusted = s.p.trustPlan
 	err := stepFinish(ctx, s)
 	switch {
 	case err == nil:

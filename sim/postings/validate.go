@@ -199,7 +199,7 @@ func (s *saga) validate(ctx context.Context, db session) error {
 	}
 	for _, d := range deltas {
 		a, _ := v.account(d.holding.Account)
-		if _, has := a.Policy.floor(); !has {
+		if _, has := a.Policy.floor(); !has || !s.p.loadBalances {
 			continue
 		}
 		if v.balances[d.holding], err = s.p.balance(ctx, db, d.holding.Account, d.holding.Asset); err != nil {
