@@ -32,10 +32,11 @@ var regressSettings = map[string]string{
 	"lc_numeric": "C", "lc_time": "C", "bytea_output": "hex", "timezone_abbreviations": "Default", "client_encoding": "UTF8",
 }
 
-// Waiting for an answer: first quietly, since most steps are quick, then by asking whether the session is blocked, in a loop
-// without a pause, then with one.
+// Waiting for an answer: first quietly, since most steps are quick and asking takes a processor from them, then by asking
+// whether the session is blocked, with short breaths, then with pauses.
 const (
-	quiet      = 150 * time.Microsecond
+	quiet      = 400 * time.Microsecond
+	breath     = 50 * time.Microsecond
 	impatience = 5 * time.Millisecond
 	pause      = time.Millisecond
 )
@@ -149,7 +150,7 @@ func (c *serverConn) Await(mayStop bool) (State, error) {
 				}
 				return Stuck, nil
 			}
-			if limit = 0; time.Since(begun) > impatience {
+			if limit = breath; time.Since(begun) > impatience {
 				limit = pause
 			}
 		}
