@@ -19,7 +19,7 @@ func LockOrder() sim.Invariant {
 	return sim.Invariant{
 		Name: "LockOrder", Kind: sim.WholeRun,
 		Doc: "the locks of all transactions are acquired in an order that cannot deadlock",
-		Run: func(t *sim.Trace) string { return findCycle(lockEdges(t)) },
+		Run: func(t *sim.Trace) string { return findCycle(lockEdges(t)) }, NeedsLocks: true,
 	}
 }
 
@@ -174,8 +174,8 @@ func describe(path []*lockEdge) string {
 			b.WriteString("; ")
 		}
 		fmt.Fprintf(&b, "%s holds %s (step %d: %s) and takes %s (step %d: %s)", actorOf(e.from.step),
-			lockName(e.from.lock), e.from.step.Index, oneLine(e.from.step.SQL),
-			lockName(e.to.lock), e.to.step.Index, oneLine(e.to.step.SQL))
+			lockName(e.from.lock), e.from.step.Index, sim.OneLine(e.from.step.SQL, 80),
+			lockName(e.to.lock), e.to.step.Index, sim.OneLine(e.to.step.SQL, 80))
 	}
 	return b.String()
 }
@@ -183,15 +183,6 @@ func describe(path []*lockEdge) string {
 func actorOf(s *sim.Step) string { return strings.TrimPrefix(s.Name, "wake ") }
 
 func lockName(l *sim.Lock) string { return l.Object + " " + l.Mode }
-
-// oneLine is a statement on one line, cut when it is long.
-func oneLine(sql string) string {
-	sql = strings.Join(strings.Fields(sql), " ")
-	if len(sql) > 80 {
-		sql = sql[:77] + "..."
-	}
-	return sql
-}
 
 // Conflict says that two locks on the same object conflict (Postgres documentation, tables 13.2 and 13.3).
 func Conflict(a, b *sim.Lock) bool {

@@ -105,6 +105,8 @@ type Invariant struct {
 	Monitor func() Monitor
 	// Run judges a whole run (WholeRun).
 	Run func(t *Trace) string
+	// NeedsLocks is true when Run reads Step.Acquired.
+	NeedsLocks bool
 }
 
 // Monitor is an automaton over the steps of a run. It is a value: Step returns the next state and does not change the

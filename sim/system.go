@@ -17,7 +17,7 @@ type Options struct {
 	Lazy bool
 	// Record keeps the trace of each run, which WholeRun invariants need. Copies of a world record nothing.
 	Record bool
-	// Locks has the trace tell the locks that each step acquired, when the backend can.
+	// Locks has the trace tell the locks that each step acquired, when the backend can, also when no invariant needs them.
 	Locks bool
 	// Footprints has Footprint tell what a step touched, when the backend can; otherwise each step conflicts with all others.
 	Footprints bool
@@ -47,6 +47,7 @@ type plan struct {
 	wholeRun  []int
 	stateful  bool                // an Always or Quiescent invariant reads more than committed data
 	watched   bool                // someone wants the Steps
+	needLocks bool                // a WholeRun invariant reads the acquired locks
 	names     [][stepKinds]string // of each actor's choices, but for StepChoose
 	verdicts  verdicts
 	memos     memos
@@ -74,7 +75,7 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 			p.required++
 		}
 	}
-	if t, ok := backend.(LockTracker); ok && opts.Record && opts.Locks {
+	if t, ok := backend.(LockTracker); ok && opts.Record && (opts.Locks || p.needLocks) {
 		t.Track(true)
 		p.tracks = true
 	}
@@ -130,6 +131,7 @@ func (p *plan) check() error {
 			return fmt.Errorf("sim: invariant %s is of a kind that does not go with what it is given", inv.Name)
 		}
 		p.stateful = p.stateful || inv.Check != nil
+		p.needLocks = p.needLocks || inv.NeedsLocks
 	}
 	p.watched = p.opts.Record || len(p.monitored) > 0
 	return nil

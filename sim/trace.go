@@ -83,6 +83,17 @@ type Trace struct {
 	Cut     bool // MaxSteps was reached
 }
 
+// Choices returns the names of the choices: the schedule.
+func (t *Trace) Choices() []string {
+	var out []string
+	for i := range t.Steps {
+		if !t.Steps[i].Eager {
+			out = append(out, t.Steps[i].Name)
+		}
+	}
+	return out
+}
+
 // Notes calls f with each fact that an actor told, in order.
 func (t *Trace) Notes(f func(step, actor int, key string, value any)) {
 	for i := range t.Steps {
