@@ -20,6 +20,7 @@ type Turn[S any] struct {
 
 // Bounded returns sys with the paths left out on which the turn is taken more than that many times from an actor that could go
 // on: the bound of Musuvathi and Qadeer, "Iterative context bounding", PLDI 2007. A choice of the environment takes no turn.
+// The result is no Footprinter: what a step may do now depends on who moved last, so no two steps are independent.
 func Bounded[S any](sys System[S], preemptions int) *BoundedSystem[S] {
 	b := &BoundedSystem[S]{inner: sys, most: int32(preemptions), cut: new(atomic.Bool)}
 	b.judge, _ = sys.(Judge[S])
@@ -101,14 +102,6 @@ func (b *BoundedSystem[S]) Fingerprint(t Turn[S]) uint64 {
 
 // Name is that of the system inside.
 func (b *BoundedSystem[S]) Name(t Turn[S], c Choice) string { return b.inner.Name(t.State, c) }
-
-// Footprint is that of the system inside, if it has one; else the step conflicts with everything.
-func (b *BoundedSystem[S]) Footprint(t Turn[S]) Footprint {
-	if f, ok := b.inner.(Footprinter[S]); ok {
-		return f.Footprint(t.State)
-	}
-	return Footprint{Writes: []uint64{0}}
-}
 
 // Fair is that of the system inside.
 func (b *BoundedSystem[S]) Fair(c Choice) bool {

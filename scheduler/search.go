@@ -453,7 +453,7 @@ func (r *Result) hit(bound string) {
 	if r.Verdict == Held {
 		r.Verdict = HeldWithinBounds
 	}
-	order := []string{BoundDepth, BoundStates, BoundMemory, BoundTime, BoundSwitches, BoundSteps, BoundContext}
+	order := []string{BoundDepth, BoundStates, BoundMemory, BoundTime, BoundSwitches, BoundContext}
 	r.BoundsHit = append(r.BoundsHit, bound)
 	slices.SortFunc(r.BoundsHit, func(a, b string) int {
 		return cmp.Compare(slices.Index(order, a), slices.Index(order, b))

@@ -141,20 +141,23 @@ func mix64(x uint64) uint64 {
 
 // Dependent reports whether two steps of different actors conflict: one writes what the other reads or writes.
 func Dependent(a, b Footprint) bool {
-	return overlap(a.Writes, b.Writes) || overlap(a.Writes, b.Reads) || overlap(a.Reads, b.Writes)
+	return holds(a.Writes, 0) || holds(b.Writes, 0) ||
+		overlap(a.Writes, b.Writes) || overlap(a.Writes, b.Reads) || overlap(a.Reads, b.Writes)
 }
 
-// overlap reports whether the sets share an object. Object 0 is shared by every set, also an empty one, when it is written:
-// Dependent never asks with it among reads only.
 func overlap(a, b []uint64) bool {
 	for _, x := range a {
-		if x == 0 {
+		if holds(b, x) {
 			return true
 		}
-		for _, y := range b {
-			if x == y || y == 0 {
-				return true
-			}
+	}
+	return false
+}
+
+func holds(set []uint64, object uint64) bool {
+	for _, x := range set {
+		if x == object {
+			return true
 		}
 	}
 	return false

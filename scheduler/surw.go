@@ -58,12 +58,3 @@ func (s *surw) chosen(v *View, i int) bool {
 	}
 	return holds(v.Pending[i].Writes, s.object) || holds(v.Pending[i].Reads, s.object)
 }
-
-func holds(set []uint64, object uint64) bool {
-	for _, x := range set {
-		if x == object {
-			return true
-		}
-	}
-	return false
-}

@@ -83,13 +83,14 @@ func (v Verdict) String() string {
 
 // The names of what can end a search early.
 const (
-	BoundDepth    = "depth"
-	BoundStates   = "states"
-	BoundMemory   = "memory"
-	BoundTime     = "time"
-	BoundSwitches = "switches"
-	BoundSteps    = "steps"
-	BoundContext  = "interrupt" // the context ended
+	BoundDepth     = "depth"
+	BoundStates    = "states"
+	BoundMemory    = "memory"
+	BoundTime      = "time"
+	BoundSwitches  = "switches"
+	BoundSteps     = "steps" // of a schedule
+	BoundSchedules = "schedules"
+	BoundContext   = "interrupt" // the context ended
 )
 
 // Schedule is a way to a state.

@@ -75,7 +75,7 @@ func (p *part) add(fp, parent uint64) bool {
 func (p *part) grow() {
 	old := *p
 	size := max(slotsFirst, int(float64(len(old.keys))*growth))
-	p.keys, p.parents = table(size), table(size)
+	p.keys, p.parents = make([]uint64, size), make([]uint64, size)
 	p.room = int(float64(size)*loadMost) - p.n
 	for i, fp := range old.keys {
 		if fp != 0 {

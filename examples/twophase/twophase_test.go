@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"simrun/scheduler"
 )
 
@@ -32,13 +34,23 @@ func BenchmarkSearch(b *testing.B) {
 	}{{"7/1", 7, 1}, {"7/2", 7, 2}, {"8/1", 8, 1}, {"8/2", 8, 2}, {"9/1", 9, 1}, {"9/2", 9, 2}} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
+				before := cpuTime(b)
 				r, err := scheduler.Search(context.Background(), c.n, scheduler.Options{Workers: c.workers})
 				if err != nil || r.States != states[c.n] {
 					b.Fatal(r, err)
 				}
 				b.ReportMetric(r.Rate()/1e6, "Mstates/s")
-				b.ReportMetric(float64(r.Elapsed.Nanoseconds())/float64(r.Transitions), "ns/step")
+				b.ReportMetric(float64(cpuTime(b)-before)/float64(r.Transitions), "cpu-ns/step")
 			}
 		})
 	}
+}
+
+// cpuTime is what the process has used, in ns: on a machine that others use too it says more than the clock.
+func cpuTime(b *testing.B) int64 {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return u.Utime.Nano() + u.Stime.Nano()
 }

@@ -1,0 +1,212 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"pgregory.net/rapid"
+)
+
+// program is a small concurrent system for tests: actors that run lists of operations over shared variables, with guards, locks
+// and free choices. Its footprints are exact.
+type program struct {
+	actors [][]operation
+	vars   int
+	faults int  // the environment may reset variable 0 that often
+	limit  int8 // a variable that reaches it breaks an invariant; 0: none does
+}
+
+type operation struct {
+	kind opKind
+	a, b int // variables
+	n    int8
+}
+
+type opKind uint8
+
+const (
+	opSet   opKind = iota // a = n
+	opCopy                // a = b
+	opAdd                 // a = a+n
+	opAwait               // wait until a == n
+	opLock                // wait until a == 0, then a = actor+1
+	opFree                // a = 0
+	opPick                // a = 0 or 1
+)
+
+// progState is a state of a program. It is a pointer so that Apply uses states up, as a world's does.
+type progState struct {
+	vars   []int8
+	at     []int8 // next operation of each actor
+	faults int8
+	feet   Footprint // of the last step
+}
+
+func (p *program) Initial() []*progState {
+	return []*progState{{vars: make([]int8, p.vars), at: make([]int8, len(p.actors)), faults: int8(p.faults)}}
+}
+
+func (p *program) next(s *progState, a int) (operation, bool) {
+	if int(s.at[a]) == len(p.actors[a]) {
+		return operation{}, false
+	}
+	return p.actors[a][s.at[a]], true
+}
+
+func (p *program) Choices(s *progState, buf []Choice) []Choice {
+	for a := range p.actors {
+		op, ok := p.next(s, a)
+		switch {
+		case !ok,
+			op.kind == opAwait && s.vars[op.a] != op.n,
+			op.kind == opLock && s.vars[op.a] != 0:
+		case op.kind == opPick:
+			buf = append(buf, Choice{Actor: int32(a)}, Choice{Actor: int32(a), Value: 1})
+		default:
+			buf = append(buf, Choice{Actor: int32(a)})
+		}
+	}
+	if s.faults > 0 {
+		buf = append(buf, Choice{Actor: Environment, Kind: 1})
+	}
+	return buf
+}
+
+func object(v int) uint64 { return uint64(v) + 10 }
+
+func (p *program) Apply(s *progState, c Choice) *progState {
+	if c.Actor == Environment {
+		s.faults--
+		s.vars[0] = 0
+		s.feet = Footprint{Writes: []uint64{object(0), 6}}
+		return s
+	}
+	op := p.actors[c.Actor][s.at[c.Actor]]
+	s.at[c.Actor]++
+	a, b := []uint64{object(op.a)}, []uint64{object(op.b)}
+	switch op.kind {
+	case opSet:
+		s.vars[op.a] = op.n
+		s.feet = Footprint{Writes: a}
+	case opCopy:
+		s.vars[op.a] = s.vars[op.b]
+		s.feet = Footprint{Writes: a, Reads: b}
+	case opAdd:
+		s.vars[op.a] += op.n
+		s.feet = Footprint{Writes: a}
+	case opAwait:
+		s.feet = Footprint{Reads: a}
+	case opLock:
+		s.vars[op.a] = int8(c.Actor) + 1
+		s.feet = Footprint{Writes: a}
+	case opFree:
+		s.vars[op.a] = 0
+		s.feet = Footprint{Writes: a}
+	case opPick:
+		s.vars[op.a] = int8(c.Value)
+		s.feet = Footprint{Writes: a}
+	}
+	if p.limit > 0 { // the order of steps that the invariant sees
+		s.feet.Writes = append(slices.Clone(s.feet.Writes), 6)
+	}
+	return s
+}
+
+func (p *program) Clone(s *progState) *progState {
+	return &progState{slices.Clone(s.vars), slices.Clone(s.at), s.faults, s.feet}
+}
+
+func (p *program) Fingerprint(s *progState) uint64 {
+	h := Mix(uint64(s.faults) + 1)
+	for _, v := range s.vars {
+		h = Mix(h ^ uint64(uint8(v)))
+	}
+	for _, a := range s.at {
+		h = Mix(h ^ uint64(uint8(a)))
+	}
+	return h
+}
+
+func (p *program) Name(s *progState, c Choice) string {
+	if c.Actor == Environment {
+		return fmt.Sprintf("reset#%d", s.faults)
+	}
+	return fmt.Sprintf("%c%d=%d", 'a'+c.Actor, s.at[c.Actor], c.Value)
+}
+
+func (p *program) Footprint(s *progState) Footprint { return s.feet }
+
+func (p *program) Waits(s *progState, buf []Wait) []Wait {
+	for a := range p.actors {
+		if op, ok := p.next(s, a); ok && (op.kind == opAwait && s.vars[op.a] != op.n || op.kind == opLock && s.vars[op.a] != 0) {
+			buf = append(buf, Wait{int32(a), []uint64{object(op.a)}})
+		}
+	}
+	return buf
+}
+
+func (p *program) Violation(s *progState) (string, string) {
+	for i, v := range s.vars {
+		if p.limit > 0 && v >= p.limit {
+			return "below-limit", fmt.Sprintf("variable %d is %d", i, v)
+		}
+	}
+	return "", ""
+}
+
+func (p *program) Status(s *progState) Status {
+	for a := range p.actors {
+		if int(s.at[a]) < len(p.actors[a]) {
+			return Stuck
+		}
+	}
+	return Completed
+}
+
+func (p *program) Witnesses(s *progState, buf []string) []string {
+	if s.vars[0] == 2 {
+		buf = append(buf, "two")
+	}
+	return buf
+}
+
+// Encode and Decode make it a Codec.
+func (p *program) Encode(s *progState, buf []byte) []byte {
+	for _, v := range s.vars {
+		buf = append(buf, byte(v))
+	}
+	for _, a := range s.at {
+		buf = append(buf, byte(a))
+	}
+	return append(buf, byte(s.faults))
+}
+
+func (p *program) Decode(b []byte) (*progState, []byte, error) {
+	s := p.Initial()[0]
+	for i := range s.vars {
+		s.vars[i] = int8(b[i])
+	}
+	b = b[len(s.vars):]
+	for i := range s.at {
+		s.at[i] = int8(b[i])
+	}
+	b = b[len(s.at):]
+	s.faults = int8(b[0])
+	return s, b[1:], nil
+}
+
+func drawProgram(t *rapid.T, actors, length int) *program {
+	p := &program{vars: rapid.IntRange(1, 3).Draw(t, "vars")}
+	variable := rapid.IntRange(0, p.vars-1)
+	for range rapid.IntRange(1, actors).Draw(t, "actors") {
+		p.actors = append(p.actors, rapid.SliceOfN(rapid.Custom(func(t *rapid.T) operation {
+			return operation{
+				kind: opKind(rapid.IntRange(0, int(opPick)).Draw(t, "kind")),
+				a:    variable.Draw(t, "a"),
+				b:    variable.Draw(t, "b"),
+				n:    int8(rapid.IntRange(0, 2).Draw(t, "n")),
+			}
+		}), 0, length).Draw(t, "ops"))
+	}
+	return p
+}

@@ -1,4 +1,0 @@
-package scheduler
-
-// table returns n zeroes.
-func table(n int) []uint64 { return make([]uint64, n) }
