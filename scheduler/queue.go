@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-const segmentItems = 512
+const segmentItems = 512 // states in a full segment
 
 // item is a state in the queue.
 type item[S any] struct {
@@ -30,9 +30,10 @@ type queue[S any] struct {
 		n    int
 		free []*segment[S]
 	}
-	waiting  int // states in now
-	expanded int // states of the present depth
-	spilling bool
+	waiting  int  // states in now
+	expanded int  // states of the present depth
+	full     int  // states in a full segment
+	spilling bool // new full segments go to disk
 	spills   []*spill
 }
 
@@ -57,7 +58,7 @@ func (q *queue[S]) push(part int, it item[S]) (full *segment[S]) {
 	}
 	p.open.items = append(p.open.items, it)
 	p.n++
-	if len(p.open.items) < segmentItems {
+	if len(p.open.items) < q.full {
 		return nil
 	}
 	full = p.open

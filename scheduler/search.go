@@ -34,6 +34,7 @@ func Search[S any](ctx context.Context, sys System[S], opt Options) (*Result, er
 
 func visitAll[S any](ctx context.Context, sys System[S], opt Options) (*Result, error) {
 	s := &search[S]{opt: opt, started: time.Now(), seen: newVisited(), result: &Result{}}
+	s.queue.full = cmp.Or(opt.segment, segmentItems)
 	s.makeWorkers(sys)
 	defer s.queue.close()
 	if opt.Memory > 0 {
@@ -366,7 +367,7 @@ func (w *worker[S]) witness(s S) {
 // mayGoOn looks at the bounds and the context, and tells how far the search is.
 func (s *search[S]) mayGoOn(ctx context.Context) bool {
 	elapsed, states, memory := time.Since(s.started), s.seen.len(), s.memory()
-	s.queue.spilling = s.opt.Memory > 0 && memory > s.opt.Memory*6/10
+	s.queue.spilling = s.opt.segment > 0 || (s.opt.Memory > 0 && memory > s.opt.Memory*6/10)
 	switch {
 	case ctx.Err() != nil:
 		s.result.hit(BoundContext)

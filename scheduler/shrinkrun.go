@@ -37,10 +37,10 @@ func ShrinkRun[S any](ctx context.Context, sys System[S], initial int, names []s
 				return nil, false
 			}
 			known.learn(o)
-			limits.Steps = len(o.Choices) + 1 // a longer run is no better
+			limits.Steps = max(len(o.Choices), 1) // a longer run is no better
 			return o.Names, true
 		})
-	if opt.SearchStates >= 0 {
+	if opt.SearchStates >= 0 && len(shrunk.Names) > 1 {
 		better, err := searchShorter(ctx, sys, initial, first.Violation.Invariant, shrunk.Names, opt)
 		if err != nil {
 			return nil, nil, err

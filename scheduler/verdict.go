@@ -28,6 +28,8 @@ type Options struct {
 	// OnProgress, when set, is told how far the search is, about every ProgressEvery (0 means a second).
 	OnProgress    func(Progress)
 	ProgressEvery time.Duration
+
+	segment int // for tests: states in a full segment, all of which go to disk
 }
 
 // Fairness says which endless runs count as violations of progress.
