@@ -1,0 +1,28 @@
+//go:build cgo
+
+package parser
+
+import (
+	"encoding/json"
+	"errors"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+	cparser "github.com/pganalyze/pg_query_go/v6/parser"
+)
+
+// parse runs the grammar compiled from C.
+func parse(sql string) (*pg.ParseResult, error) { return pg.Parse(sql) }
+
+// parsePLpgSQL runs PL/pgSQL's own grammar over a CREATE FUNCTION statement and gives its tree as JSON.
+func parsePLpgSQL(sql string) (json.RawMessage, error) {
+	s, err := pg.ParsePlPgSqlToJSON(sql)
+	return json.RawMessage(s), err
+}
+
+func position(err error) (msg string, pos int) {
+	var e *cparser.Error
+	if errors.As(err, &e) {
+		return e.Message, e.Cursorpos
+	}
+	return err.Error(), 0
+}

@@ -1,0 +1,24 @@
+package sql
+
+import "simrun/model/types"
+
+// Prepared is a parsed text that is submitted without being looked up in the cache again.
+type Prepared struct{ t *text }
+
+// Prepare parses a text; a syntax error is reported when it is submitted.
+func Prepare(sql string) *Prepared { return &Prepared{parseText(sql)} }
+
+// SubmitPrepared is Submit of a parsed text.
+func (d *Database) SubmitPrepared(i int, p *Prepared, args []any) Reply {
+	return d.submit(i, p.t, args, args != nil)
+}
+
+// Query runs statements as the superuser in a session of their own, on a clone: the database stays as it was.
+func (d *Database) Query(sql string) (*Result, *types.Error) {
+	c := d.Clone()
+	rep := c.Submit(c.Open(superuser), sql, nil)
+	if rep.Blocked {
+		return nil, types.NewError("55P03", "the query would have to wait for "+rep.On)
+	}
+	return rep.Result, rep.Err
+}

@@ -1,0 +1,243 @@
+package sql
+
+import (
+	"simrun/model/storage"
+	"simrun/model/types"
+)
+
+// run is a statement in execution. It implements builtin.Env.
+type run struct {
+	d       *Database
+	s       *session
+	x       *storage.Exec
+	snap    storage.Snapshot
+	req     *request
+	clockAt int // how many times clock_timestamp() has been asked
+	notices []*types.Error
+	after   []func() error // AFTER triggers and foreign-key checks, for the end of the statement
+	depth   int            // of function and trigger calls
+}
+
+// affecting is a node that changes rows.
+type affecting interface{ affected(f *frame) int64 }
+
+func (c *Compiled) frame() *frame {
+	if f, ok := c.pool.Get().(*frame); ok {
+		return f
+	}
+	f := c.newFrame()
+	f.run = new(run)
+	return f
+}
+
+// execute runs a statement from its start.
+func (d *Database) execute(s *session, r *request, c *Compiled, x *storage.Exec) (*Result, error) {
+	f := c.frame()
+	rn := f.run
+	*rn = run{d: d, s: s, x: x, req: r, after: rn.after[:0]}
+	f.gen++
+	res, err := d.executeFrame(f, r, c)
+	*rn = run{after: rn.after[:0]}
+	if err == nil {
+		c.pool.Put(f)
+	}
+	return res, err
+}
+
+func (d *Database) executeFrame(f *frame, r *request, c *Compiled) (*Result, error) {
+	rn := f.run
+	s, x := rn.s, rn.x
+	if err := c.bind(f, r); err != nil {
+		return nil, err
+	}
+	if c.writes && s.readOnly {
+		return nil, types.Errorf("25006", "cannot execute %s in a read-only transaction", firstWord(c.tag))
+	}
+	if c.snapshot && d.st.TxOptions(s.id).Isolation != storage.ReadCommitted {
+		rn.snap = x.Snapshot() // before the relation locks, as parse analysis needs one
+	}
+	for i := range c.locks {
+		if _, err := x.LockTable(c.locks[i].rel.ID, c.locks[i].mode, storage.Wait); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.privs) > 0 {
+		if err := d.checkPrivileges(s, c.privs); err != nil {
+			return nil, err
+		}
+	}
+	if c.util != nil {
+		res, err := c.util(rn)
+		if err == nil {
+			err = rn.finish()
+		}
+		if res != nil {
+			res.Notices = append(res.Notices, rn.notices...)
+		}
+		return res, err
+	}
+	for _, start := range c.starts {
+		if err := start(f); err != nil {
+			return nil, err
+		}
+	}
+	rn.snap = x.Snapshot()
+	s.ranAny = true
+	return c.runPlan(f)
+}
+
+func firstWord(s string) string {
+	for i := range s {
+		if s[i] == ' ' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// runPlan runs a plan to its end.
+func (c *Compiled) runPlan(f *frame) (*Result, error) {
+	rn, p := f.run, c.plan
+	res := &Result{Fields: c.fields}
+	if err := p.root.open(f); err != nil {
+		return nil, err
+	}
+	n := len(p.outs)
+	for {
+		ok, err := p.root.next(f)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		row, err := p.row(f, make([]types.Value, 0, n))
+		if err != nil {
+			return nil, err
+		}
+		res.Rows = append(res.Rows, row)
+	}
+	// Data-modifying WITH queries that were not read to their end, the last first (es_auxmodifytables).
+	for i := len(c.dml) - 1; i >= 0; i-- {
+		if err := c.dml[i].finish(f); err != nil {
+			return nil, err
+		}
+	}
+	if err := rn.finish(); err != nil {
+		return nil, err
+	}
+	count := int64(len(res.Rows))
+	if a, ok := p.root.(affecting); ok {
+		count = a.affected(f)
+	}
+	res.Tag = tagOf(c.tag, count)
+	res.Notices = rn.notices
+	return res, nil
+}
+
+// finish runs what waits for the end of the statement.
+func (rn *run) finish() error {
+	for i := 0; i < len(rn.after); i++ {
+		if err := rn.after[i](); err != nil {
+			return err
+		}
+	}
+	rn.after = rn.after[:0]
+	return nil
+}
+
+// smallTags keeps the most frequent tags, so that a statement need not build its own.
+var smallTags = func() map[string][]string {
+	m := map[string][]string{}
+	for _, t := range []string{"SELECT", "INSERT 0", "UPDATE", "DELETE"} {
+		for i := range 16 {
+			m[t] = append(m[t], t+" "+itoa(i))
+		}
+	}
+	return m
+}()
+
+func tagOf(tag string, n int64) string {
+	if list := smallTags[tag]; n < int64(len(list)) {
+		return list[n]
+	}
+	return tag + " " + types.NewInt8(n).Text()
+}
+
+// bind encodes the arguments of a request for the parameter types.
+func (c *Compiled) bind(f *frame, r *request) error {
+	if len(r.args) != len(c.params) {
+		return types.Errorf("08P01", "bind message supplies %d parameters, but prepared statement \"\" requires %d", len(r.args), len(c.params))
+	}
+	f.params = f.params[:0]
+	for i, arg := range r.args {
+		v, err := encode(arg, c.params[i])
+		if err != nil {
+			return err
+		}
+		f.params = append(f.params, v)
+	}
+	return nil
+}
+
+// encode makes the value that a client sends for an argument.
+func encode(arg any, t types.Type) (types.Value, error) {
+	switch v := arg.(type) {
+	case nil:
+		return types.Null(t), nil
+	case int64:
+		if t.Kind == types.Int8 {
+			return types.NewInt8(v), nil
+		}
+	case string:
+		if t.Kind == types.Text {
+			return types.NewText(v), nil
+		}
+	case types.Value:
+		if v.T == t {
+			return v, nil
+		}
+		if !v.Valid {
+			return types.Null(t), nil
+		}
+		return types.Parse(v.Text(), t)
+	}
+	return types.FromGo(arg, t)
+}
+
+func hashArgs(h uint64, args []any) uint64 {
+	for _, a := range args {
+		if v, err := encode(a, types.Type{Kind: types.Text}); err == nil {
+			h = types.Fingerprint(h, v)
+			continue
+		}
+		switch v := a.(type) {
+		case int:
+			h = mixHash(h, uint64(v))
+		case int32:
+			h = mixHash(h, uint64(v))
+		case int64:
+			h = mixHash(h, uint64(v))
+		case bool:
+			if v {
+				h = mixHash(h, 1)
+			}
+		case types.Value:
+			h = types.Fingerprint(h, v)
+		}
+	}
+	return h
+}
+
+// warn adds a warning to the result.
+func (rn *run) warn(code, message string) {
+	e := types.NewError(code, message)
+	e.Severity = "WARNING"
+	rn.notices = append(rn.notices, e)
+}
+
+func (rn *run) notice(code, message string) {
+	e := types.NewError(code, message)
+	e.Severity = "NOTICE"
+	rn.notices = append(rn.notices, e)
+}

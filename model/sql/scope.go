@@ -1,0 +1,340 @@
+package sql
+
+import (
+	pg "github.com/pganalyze/pg_query_go/v6"
+
+	"simrun/model/sql/parser"
+	"simrun/model/storage"
+	"simrun/model/types"
+)
+
+// relLock is a relation lock that a statement takes before it runs, in the order of analysis.
+type relLock struct {
+	rel  *Relation
+	mode storage.TableLock
+}
+
+// privCheck is a privilege that a statement needs of a relation ("r", "a", ...), checked when it starts to run.
+type privCheck struct {
+	rel  *Relation
+	priv byte
+	cols []int
+}
+
+// analyzer turns one raw statement into something that runs.
+type analyzer struct {
+	shape
+	cat       *catalog
+	sql       string
+	params    []types.Type
+	variadic  bool           // parameters may still be added (extended protocol); otherwise params is what there is
+	names     map[string]int // named parameters of an SQL function
+	locks     []relLock
+	privs     []privCheck
+	volatile  bool
+	viewDepth int
+	starts    []func(f *frame) error // run before the snapshot is taken: locks of partitions
+	dml       []*cteNode             // data-modifying WITH queries, in order
+	inDML     bool                   // the statement is INSERT, UPDATE or DELETE
+	ext       *externals             // variables of a PL/pgSQL block, nil elsewhere
+}
+
+// externals resolves names that are no columns: PL/pgSQL variables, OLD and NEW.
+type externals struct {
+	lookup func(a *analyzer, path []string, loc int32) (expr, bool)
+}
+
+// errAt gives e the position of a node.
+func (a *analyzer) errAt(e *types.Error, loc int32) *types.Error {
+	if e.Position == 0 && loc >= 0 {
+		e.Position = parser.CharPos(a.sql, loc)
+	}
+	return e
+}
+
+func (a *analyzer) errorf(loc int32, code, format string, args ...any) *types.Error {
+	return a.errAt(types.Errorf(code, format, args...), loc)
+}
+
+// unsupported refuses a construct by name and position.
+func (a *analyzer) unsupported(loc int32, what string) *types.Error {
+	return a.errorf(loc, "0A000", "%s is not supported by the model", what)
+}
+
+// lock notes a relation lock; a weaker mode than one that is noted for the relation already is dropped, as it would not wait.
+func (a *analyzer) lock(r *Relation, mode storage.TableLock) {
+	for i := range a.locks {
+		if a.locks[i].rel == r && a.locks[i].mode >= mode {
+			return
+		}
+	}
+	a.locks = append(a.locks, relLock{r, mode})
+}
+
+// lockModeOf is the strongest relation lock noted for a relation, AccessShare when none is.
+func (a *analyzer) lockModeOf(r *Relation) storage.TableLock {
+	mode := storage.AccessShare
+	for i := range a.locks {
+		if a.locks[i].rel == r {
+			mode = max(mode, a.locks[i].mode)
+		}
+	}
+	return mode
+}
+
+// nsCol is a column that a FROM item offers.
+type nsCol struct {
+	name   string
+	e      expr // varExpr, or the merged column of JOIN USING
+	hidden bool // left and right copies of a merged column: only by qualified name
+}
+
+// nsItem is a FROM item as names see it.
+type nsItem struct {
+	name     string
+	schema   string // of a plain table reference without alias
+	rel      int    // relation in the frame, -1 for a join
+	cols     []nsCol
+	table    *Relation // nil unless a stored table
+	qualOnly bool      // columns only by qualified name (sides of a JOIN with alias-less merged item)
+	noQual   bool      // the unnamed item of a join
+	lateral  bool      // visible to the right only inside LATERAL
+	types    []types.Type
+	node     scanNode
+	dml      bool // the target of UPDATE/DELETE
+	sub      *query
+}
+
+// cteDef is a WITH query that is visible.
+type cteDef struct {
+	name  string
+	cols  []outCol
+	slot  int // frame slot of its shared state
+	plan  func() (node, []evalFn)
+	q     *query
+	dml   bool
+	refs  int
+	work  int // relation of the working table while a recursive term is analysed, -1
+	self  bool
+	cte   *cteNode
+	scope *query
+}
+
+// outCol is a column of a query's result.
+type outCol struct {
+	name string
+	e    expr
+	t    types.Type
+	junk bool
+}
+
+// query is one level of a statement under analysis.
+type query struct {
+	a          *analyzer
+	parent     *query
+	items      []*nsItem
+	ctes       []*cteDef
+	correlated bool
+	lateral    bool // the parent's items are those to the left in FROM
+	aggs       []*aggExpr
+	inAgg      bool
+	noAgg      string // why aggregates are not allowed here, e.g. "WHERE"
+	marks      []rowMark
+	srfs       []*srfExpr
+	aggRel     int // relation of the aggregate row, once aggs has one
+
+	lockClauses []*pg.LockingClause
+}
+
+func (a *analyzer) newQuery(parent *query) *query { return &query{a: a, parent: parent} }
+
+// findCTE looks a name up in the WITH lists from the inside out.
+func (q *query) findCTE(name string) *cteDef {
+	for s := q; s != nil; s = s.parent {
+		for i := len(s.ctes) - 1; i >= 0; i-- {
+			if s.ctes[i].name == name {
+				return s.ctes[i]
+			}
+		}
+	}
+	return nil
+}
+
+// cross marks the levels between q and the level that owns a name as correlated.
+func (q *query) cross(owner *query) {
+	for s := q; s != owner; s = s.parent {
+		s.correlated = true
+	}
+}
+
+// column resolves an unqualified name.
+func (q *query) column(name string, loc int32) (expr, error) {
+	for s := q; s != nil; s = s.parent {
+		var found expr
+		for _, it := range s.items {
+			if it.qualOnly {
+				continue
+			}
+			for _, c := range it.cols {
+				if c.name == name && !c.hidden {
+					if found != nil {
+						return nil, q.a.errorf(loc, "42702", "column reference %q is ambiguous", name)
+					}
+					found = c.e
+				}
+			}
+		}
+		if found == nil && len(s.items) > 0 {
+			for _, it := range s.items {
+				if e := systemColumn(it, name, loc); e != nil && !it.qualOnly {
+					found = e
+					break
+				}
+			}
+		}
+		if found != nil {
+			q.cross(s)
+			return relocate(found, loc), nil
+		}
+	}
+	return nil, nil
+}
+
+// item resolves the qualifier of a column.
+func (q *query) item(schema, name string, loc int32) (*nsItem, *query, error) {
+	for s := q; s != nil; s = s.parent {
+		var found *nsItem
+		for _, it := range s.items {
+			if it.name == name && !it.noQual && (schema == "" || schema == it.schema) {
+				if found != nil {
+					return nil, nil, q.a.errorf(loc, "42P09", "table reference %q is ambiguous", name)
+				}
+				found = it
+			}
+		}
+		if found != nil {
+			return found, s, nil
+		}
+	}
+	return nil, nil, nil
+}
+
+func systemColumn(it *nsItem, name string, loc int32) expr {
+	if it.table == nil || it.rel < 0 {
+		return nil
+	}
+	if name == "tableoid" {
+		return &sysVar{at: at(loc), rel: it.rel, name: name, t: types.Type{Kind: types.Regclass}}
+	}
+	return nil
+}
+
+// relocate gives a resolved column the position of the reference.
+func relocate(e expr, loc int32) expr {
+	if v, ok := e.(*varExpr); ok {
+		c := *v
+		c.at = at(loc)
+		return &c
+	}
+	return e
+}
+
+// columnRef resolves a possibly qualified column reference.
+func (q *query) columnRef(n *pg.ColumnRef) (expr, error) {
+	a := q.a
+	var path []string
+	for _, f := range n.Fields {
+		switch x := f.Node.(type) {
+		case *pg.Node_String_:
+			path = append(path, x.String_.Sval)
+		case *pg.Node_AStar:
+			if len(path) == 1 {
+				it, owner, err := q.item("", path[0], n.Location)
+				if err != nil {
+					return nil, err
+				}
+				if it != nil {
+					q.cross(owner)
+					return &rowVar{at: at(n.Location), rel: it.rel, cols: it.cols}, nil
+				}
+			}
+			return nil, a.unsupported(n.Location, "row expansion here")
+		}
+	}
+	e, err := q.resolvePath(path, n.Location)
+	if err != nil {
+		if a.ext != nil {
+			if e, ok := a.ext.lookup(a, path, n.Location); ok {
+				return e, nil
+			}
+		}
+		return nil, err
+	}
+	return e, nil
+}
+
+func (q *query) resolvePath(path []string, loc int32) (expr, error) {
+	a := q.a
+	switch len(path) {
+	case 1:
+		e, err := q.column(path[0], loc)
+		if e != nil || err != nil {
+			return e, err
+		}
+		if it, owner, err := q.item("", path[0], loc); it != nil && err == nil && it.rel >= 0 { // whole row
+			q.cross(owner)
+			return &rowVar{at: at(loc), rel: it.rel, cols: it.cols}, nil
+		}
+		if i, ok := a.names[path[0]]; ok {
+			return &paramExpr{at: at(loc), a: a, n: i}, nil
+		}
+		return nil, a.errorf(loc, "42703", "column %q does not exist", path[0])
+	case 2, 3:
+		schema := ""
+		if len(path) == 3 {
+			schema = path[0]
+		}
+		rel, col := path[len(path)-2], path[len(path)-1]
+		it, owner, err := q.item(schema, rel, loc)
+		if err != nil {
+			return nil, err
+		}
+		if it == nil {
+			if i, ok := a.names[col]; ok && len(path) == 2 && a.names[rel+"."] != 0 {
+				return &paramExpr{at: at(loc), a: a, n: i}, nil
+			}
+			return nil, q.missingFrom(rel, loc)
+		}
+		q.cross(owner)
+		var found expr
+		for _, c := range it.cols {
+			if c.name == col {
+				if found != nil {
+					return nil, a.errorf(loc, "42702", "column reference %q is ambiguous", col)
+				}
+				found = relocate(c.e, loc)
+			}
+		}
+		if found == nil {
+			found = systemColumn(it, col, loc)
+		}
+		if found != nil {
+			return found, nil
+		}
+		return nil, a.errorf(loc, "42703", "column %s.%s does not exist", rel, col)
+	}
+	return nil, a.unsupported(loc, "a cross-database reference")
+}
+
+// missingFrom words a reference to a table that FROM does not have, or has where it cannot be seen.
+func (q *query) missingFrom(rel string, loc int32) *types.Error {
+	for s := q; s != nil; s = s.parent {
+		for _, it := range s.items {
+			if it.table != nil && it.table.Name == rel && it.name != rel {
+				return q.a.errorf(loc, "42P01", "invalid reference to FROM-clause entry for table %q", rel).
+					WithHint("Perhaps you meant to reference the table alias %q.", it.name)
+			}
+		}
+	}
+	return q.a.errorf(loc, "42P01", "missing FROM-clause entry for table %q", rel)
+}
