@@ -37,10 +37,16 @@ type CommitInput struct {
 
 // commit is the operation "commit": it pins the envelope, runs the saga, and returns how it ended.
 func (w process) commit(ctx context.Context, db sim.DB, ids *idSource, env Envelope) Outcome {
+	_, out := w.commitAs(ctx, db, ids, env)
+	return out
+}
+
+// commitAs is commit that also gives the id of the transfer.
+func (w process) commitAs(ctx context.Context, db sim.DB, ids *idSource, env Envelope) (string, Outcome) {
 	s := w.p.newSaga(db, ids, env)
 	// Pinning only reads; it comes first because the envelope's identity, and so the operation, includes the snapshots.
 	if err := pin(ctx, s); err != nil {
-		return Unknown
+		return "", Unknown
 	}
 	sim.Note(ctx, factEnvelope, encodeEnvelope(s.env))
 	op := sim.Op(ctx, "commit", CommitInput{s.tid, encodeEnvelope(s.env)})
@@ -50,12 +56,14 @@ func (w process) commit(ctx context.Context, db sim.DB, ids *idSource, env Envel
 	}
 	sim.Note(ctx, factOutcome, string(out))
 	sim.Witness(ctx, string(out))
-	return out
+	return s.tid, out
 }
 
 const (
 	factEnvelope = "envelope" // the envelope that the actor submitted last
 	factOutcome  = "outcome"  // how that ended for the actor
+	factIntent   = "intent"   // the movements that the actor was asked for
+	factWon      = "won"      // the account version that the actor made last
 )
 
 // recoverSelf clears what earlier lives and failed sagas of this process left.
@@ -74,7 +82,10 @@ func claimer(w process, env Envelope) sim.Actor {
 
 // payer resolves movements into an envelope and commits it.
 func payer(w process, memo string, moves ...Movement) sim.Actor {
-	return worker(w, func(ctx context.Context, db sim.DB) (Envelope, error) { return w.p.resolve(ctx, db, memo, moves) })
+	return worker(w, func(ctx context.Context, db sim.DB) (Envelope, error) {
+		sim.Note(ctx, factIntent, encodeIntent(moves))
+		return w.p.resolve(ctx, db, memo, moves)
+	})
 }
 
 // reverser undoes a transfer.
@@ -135,6 +146,22 @@ func (w process) transit(ctx context.Context, db sim.DB, ids *idSource, t transi
 		op.Return(out)
 	}
 	return out
+}
+
+// creator creates an account.
+func creator(w process, a Account) sim.Actor {
+	return sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+		n, err := w.p.createAccount(ctx, db, a)
+		switch {
+		case err != nil:
+		case n == 1:
+			sim.Note(ctx, factWon, accountEventKey(a.AccountID, 1))
+			sim.Witness(ctx, "created")
+		default:
+			sim.Witness(ctx, "existed")
+		}
+		return nil
+	})
 }
 
 // BalanceInput is the input of the operation "balance" in a history; its output is the balance, an int64.

@@ -7,10 +7,12 @@ import "sync"
 var (
 	envelopeTexts decoded[Envelope]
 	recordTexts   decoded[Record]
+	intentTexts   decoded[[]Movement]
 )
 
 func decodeEnvelopeOnce(s string) (Envelope, error) { return envelopeTexts.get(s, decodeEnvelope) }
 func decodeRecordOnce(s string) (Record, error)     { return recordTexts.get(s, decodeRecord) }
+func decodeIntentOnce(s string) ([]Movement, error) { return intentTexts.get(s, decodeIntent) }
 
 // decoded remembers the values of texts, a bounded number of them.
 type decoded[T any] struct {

@@ -1,10 +1,6 @@
 package postings
 
-import (
-	"slices"
-
-	"simrun/sim"
-)
+import "simrun/sim"
 
 // catalogue is every invariant, in the order of the digest, for an encoding.
 func catalogue(enc encoding, exempt ...int) []sim.Invariant {
@@ -29,19 +25,24 @@ func catalogue(enc encoding, exempt ...int) []sim.Invariant {
 		{Name: "balance-read", ID: "I11", Doc: "a balance that is read is the sum of the live postings", Kind: sim.Monitored, Monitor: newBalanceMonitor(enc)},
 		state("closed-is-empty", "I13", sim.Always, checkClosedEmpty, "a closed account has no live posting"),
 		state("versions", "I14", sim.Always, checkVersions, "account versions have no gap, end at the head, and none follows a closed one"),
+		state("flags-kept", "I14f", sim.Always, checkFlagsKept, "a transition changes the frozen and closed bits, nothing else"),
+		{Name: "one-winner", ID: "I14w", Doc: "one process wins each account version", Kind: sim.Always, Check: checkOneWinner},
 		state("floor", "I15", sim.Always, checkFloors, "an account that may not owe holds no negative posting and no negative balance"),
 		state("capped-floor", "I15c", sim.Always, checkCappedFloors, "a capped account is not below its floor"),
 		{Name: "honest-outcome", ID: "I16", Doc: "what a caller was told is so: committed is stored, refused is not", Kind: sim.Always, Check: checkHonest(enc)},
+		{Name: "intent-kept", ID: "I16i", Doc: "a payment moves what was asked, from whom to whom it was asked", Kind: sim.Always, Check: checkIntentKept(enc)},
+		state("intent-once", "I8i", sim.Always, checkIntentOnce, "an intent that is submitted twice is done at most once"),
+		state("indexed", "I9i", sim.Always, checkIndexed, "a stored transfer is indexed under the owners of all its postings"),
 		state("rebuildable", "I17", sim.Always, checkRebuildable, "the index tables are what the transfers and records say"),
 		state("recovered", "I18", sim.Quiescent, checkRecovered, "no record and no reservation is left at the end"),
 	}
 }
 
-// invariants are those of the catalogue that the scenario checks.
+// invariants are what the scenario checks: the whole catalogue, where most hold of themselves when a scenario lacks the matter.
 func (w *world) invariants() []sim.Invariant {
 	all := catalogue(w.p.encoding, w.exempt...)
-	if w.choose == nil {
-		return all
+	if w.linear {
+		all = append(all, linearizable(w.open))
 	}
-	return slices.DeleteFunc(all, func(i sim.Invariant) bool { return !slices.Contains(w.choose, i.Name) })
+	return all
 }

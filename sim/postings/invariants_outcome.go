@@ -48,3 +48,58 @@ func checkHonest(enc encoding) func(v sim.View) string {
 		return violation
 	}
 }
+
+// checkIntentKept (I16): the envelope that an actor submitted for an intent moves exactly that: each account gains and loses
+// what the movements say, no more.
+func checkIntentKept(enc encoding) func(v sim.View) string {
+	return func(v sim.View) string {
+		violation := ""
+		v.Facts(factIntent, func(actor string, value any) {
+			text, ok := v.Fact(actor, factEnvelope)
+			if !ok || violation != "" {
+				return
+			}
+			l := ledgerOf(v, enc)
+			e, err := decodeEnvelopeOnce(text.(string))
+			if _, stored := l.T[e.ID()]; !stored || err != nil {
+				return
+			}
+			moves, err := decodeIntentOnce(value.(string))
+			if err != nil {
+				violation = fmt.Sprintf("%s: %v", actor, err)
+				return
+			}
+			diff := &amounts{}
+			for _, m := range moves {
+				diff.add(holding{m.From, m.Asset}, m.Amount)
+				diff.add(holding{m.To, m.Asset}, -m.Amount)
+			}
+			for _, in := range e.Consumes {
+				diff.add(holding{l.P[in].Owner, l.P[in].Asset}, -l.P[in].Value)
+			}
+			for _, o := range e.Creates {
+				diff.add(holding{o.Owner, o.Asset}, o.Value)
+			}
+			for _, h := range diff.order {
+				if diff.sum[h] != 0 {
+					violation = fmt.Sprintf("%s was asked for %q, and account %s got %+d more of asset %d", actor, value, h.Account, diff.sum[h], h.Asset)
+					return
+				}
+			}
+		})
+		return violation
+	}
+}
+
+// checkOneWinner (I14): no two processes were told that they made the same version of an account.
+func checkOneWinner(v sim.View) string {
+	by := map[any]string{}
+	violation := ""
+	v.Facts(factWon, func(actor string, value any) {
+		if other, ok := by[value]; ok && violation == "" {
+			violation = fmt.Sprintf("%s and %s were both told that they made %v", other, actor, value)
+		}
+		by[value] = actor
+	})
+	return violation
+}

@@ -42,7 +42,7 @@ func checkConserved(l *ledger) string {
 	}
 	for _, tid := range l.tids {
 		sums := &amounts{}
-		for _, in := range l.T[tid].Consumes {
+		for _, in := range distinct(l.T[tid].Consumes) {
 			p, ok := l.P[in]
 			if !ok {
 				return fmt.Sprintf("transfer %s consumes %s, which was never recorded", tid, in)
@@ -254,6 +254,50 @@ func checkVersions(l *ledger) string {
 		case last && a.Version != head:
 			return fmt.Sprintf("account %s has version %d, but its head says %d", a.AccountID, a.Version, head)
 		}
+	}
+	return ""
+}
+
+// checkFlagsKept (I14, always): a transition changes the frozen and the closed bit, nothing else.
+func checkFlagsKept(l *ledger) string {
+	const changed = FlagFrozen | FlagClosed
+	for i, a := range l.Accounts {
+		if i == 0 || l.Accounts[i-1].AccountID != a.AccountID {
+			continue
+		}
+		if before := l.Accounts[i-1].Flags; before&^changed != a.Flags&^changed {
+			return fmt.Sprintf("account %s had flags %#x, and has %#x in version %d", a.AccountID, uint32(before), uint32(a.Flags), a.Version)
+		}
+	}
+	return ""
+}
+
+// checkIndexed (always): a stored transfer is indexed under the owners of all that it consumes and creates.
+func checkIndexed(l *ledger) string {
+	for _, tid := range l.tids {
+		if tid == genesis {
+			continue
+		}
+		owners := l.T[tid].createdOwners()
+		for _, in := range l.T[tid].Consumes {
+			owners = append(owners, l.P[in].Owner)
+		}
+		if want := sortedAccounts(owners); !slices.Equal(want, l.Involved[tid]) {
+			return fmt.Sprintf("transfer %s involves accounts %v, but is indexed under %v", tid, want, l.Involved[tid])
+		}
+	}
+	return ""
+}
+
+// checkIntentOnce (I8, always): what a caller asked for once is done at most once: the memo tells intents apart.
+func checkIntentOnce(l *ledger) string {
+	by := map[string]string{}
+	for _, tid := range l.tids {
+		memo := l.T[tid].Memo
+		if other, ok := by[memo]; ok && memo != "" && memo != reversalMemo {
+			return fmt.Sprintf("transfers %s and %s are both %q", other, tid, memo)
+		}
+		by[memo] = tid
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package postings
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -21,6 +22,7 @@ type ledger struct {
 	E        []event  // ordered by number
 	Accounts []Account
 	Heads    map[AccountID]int64
+	Involved map[string][]AccountID // accounts that a transfer is indexed under, sorted
 
 	err string // what could not be read; every invariant reports it
 
@@ -55,7 +57,7 @@ type queryFunc func(sql string) (*sim.Result, error)
 func readLedger(query queryFunc, enc encoding) *ledger {
 	l := &ledger{
 		P: map[PostingID]Posting{}, A: map[PostingID]Posting{}, R: map[PostingID]reservedPosting{},
-		T: map[string]Envelope{}, Heads: map[AccountID]int64{},
+		T: map[string]Envelope{}, Heads: map[AccountID]int64{}, Involved: map[string][]AccountID{},
 	}
 	each := func(sql string, read func(r []types.Value) error) {
 		if l.err != "" {
@@ -122,6 +124,10 @@ func readLedger(query queryFunc, enc encoding) *ledger {
 	})
 	each(`SELECT id, subaccount, version FROM account_head`, func(r []types.Value) error {
 		l.Heads[AccountID{r[0].N, r[1].N}] = r[2].N
+		return nil
+	})
+	each(`SELECT transfer_id, account_id, subaccount FROM transfer_accounts ORDER BY 1, 2, 3`, func(r []types.Value) error {
+		l.Involved[r[0].S] = append(l.Involved[r[0].S], AccountID{r[1].N, r[2].N})
 		return nil
 	})
 	l.index()
@@ -236,7 +242,15 @@ func (a *amounts) add(h holding, v int64) {
 	if _, ok := a.sum[h]; !ok {
 		a.order = append(a.order, h)
 	}
-	a.sum[h] += v
+	s := a.sum[h] + v
+	if (s > a.sum[h]) != (v > 0) && v != 0 {
+		// A sum that overflows stays at the end of the range: it must not come back to an innocent value.
+		s = math.MaxInt64
+		if v < 0 {
+			s = math.MinInt64
+		}
+	}
+	a.sum[h] = s
 }
 
 // liveAmounts sums active and reserved postings by account and asset.

@@ -11,11 +11,14 @@ import (
 type mutant struct {
 	sim.Mutant
 	scenarios []string // where it can be found, the best first
+	steps     bool     // it edits a step of the saga, which the repaired variant does not have
 	edit      func(p *program)
 }
 
 // mutants are all of them, in the order of the catalogue.
-func mutants() []mutant { return slices.Concat(mutantsStorage()) }
+func mutants() []mutant {
+	return slices.Concat(mutantsStorage(), mutantsSaga(), mutantsRecovery(), mutantsAccounts())
+}
 
 func mutantNamed(name string) (mutant, error) {
 	for _, m := range mutants() {

@@ -250,7 +250,8 @@ func appendVersionUpdate(p *program) func(ctx context.Context, tx session, next 
 
 // transitTogether is a transition in one transaction under the head's lock.
 func transitTogether(ctx context.Context, p *program, db sim.DB, ids *idSource, t transition, id AccountID) error {
-	return atomically(ctx, db, func(tx session) error {
+	won := ""
+	err := atomically(ctx, db, func(tx session) error {
 		if head, err := p.headVersion(ctx, tx, id); err != nil || head == 0 {
 			return errors.Join(err, notFoundIf(head == 0, id))
 		}
@@ -273,9 +274,14 @@ func transitTogether(ctx context.Context, p *program, db sim.DB, ids *idSource, 
 			}
 			return err
 		}
-		_, err = p.appendEvent(ctx, tx, ids, eventKinds[t.name], id.String(), accountEventKey(id, next.Version))
+		won = accountEventKey(id, next.Version)
+		_, err = p.appendEvent(ctx, tx, ids, eventKinds[t.name], id.String(), won)
 		return err
 	})
+	if err == nil {
+		sim.Note(ctx, factWon, won)
+	}
+	return err
 }
 
 func notFoundIf(missing bool, id AccountID) error {

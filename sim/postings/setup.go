@@ -85,7 +85,20 @@ func (o *opening) posting(owner AccountID, asset Asset, value int64) PostingID {
 	return id
 }
 
-// sql inserts the opening in an encoding. The debts that balance the postings come last.
+// all are the opening postings and, after them, the debts that balance them.
+func (o *opening) all() []Posting {
+	all := slices.Clone(o.postings)
+	debts := &amounts{}
+	for _, p := range o.postings {
+		debts.add(holding{external, p.Asset}, -p.Value)
+	}
+	for _, h := range debts.order {
+		all = append(all, Posting{PostingID{genesis, int16(len(all))}, h.Account, h.Asset, debts.sum[h]})
+	}
+	return all
+}
+
+// sql inserts the opening in an encoding.
 func (o *opening) sql(enc encoding) string {
 	var b strings.Builder
 	for _, a := range o.accounts {
@@ -95,14 +108,7 @@ func (o *opening) sql(enc encoding) string {
 	if len(o.postings) == 0 {
 		return b.String()
 	}
-	all := slices.Clone(o.postings)
-	debts := &amounts{}
-	for _, p := range o.postings {
-		debts.add(holding{external, p.Asset}, -p.Value)
-	}
-	for _, h := range debts.order {
-		all = append(all, Posting{PostingID{genesis, int16(len(all))}, h.Account, h.Asset, debts.sum[h]})
-	}
+	all := o.all()
 	env := Envelope{Memo: "genesis"}
 	for _, p := range all {
 		env.Creates = append(env.Creates, Output{Owner: p.Owner, Asset: p.Asset, Value: p.Value})
@@ -132,7 +138,7 @@ type world struct {
 	exempt   []int // actors that I6 does not judge
 
 	witnesses []string
-	choose    []string // names of the invariants to check; nil is all that apply
+	linear    bool // the history is checked for linearizability
 }
 
 // newWorld builds the program of the configuration: its variant with its mutants applied.
@@ -145,6 +151,9 @@ func newWorld(cfg sim.Config) (*world, error) {
 		m, err := mutantNamed(name)
 		if err != nil {
 			return nil, err
+		}
+		if m.steps && len(p.steps) != len(sagaSteps()) {
+			return nil, fmt.Errorf("mutant %q edits a step of the saga that variant %q does not have", m.Name, cfg.Variant)
 		}
 		m.edit(p)
 	}

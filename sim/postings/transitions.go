@@ -55,6 +55,7 @@ func transitSeparately(ctx context.Context, p *program, db sim.DB, ids *idSource
 	if n == 0 {
 		return RefusedVersion
 	}
+	sim.Note(ctx, factWon, accountEventKey(id, next.Version))
 	_, err = p.appendEvent(ctx, db, ids, eventKinds[t.name], id.String(), accountEventKey(id, next.Version))
 	return err
 }
@@ -63,6 +64,9 @@ func transitSeparately(ctx context.Context, p *program, db sim.DB, ids *idSource
 func closeChecksLive(ctx context.Context, db session, p *program, a AccountID) (bool, error) {
 	return p.hasLive(ctx, db, a)
 }
+
+// reversalMemo is the memo of reversals. The released system repeats the memo of the original.
+const reversalMemo = "reversal"
 
 // reverse plans the transfer that undoes tid: it consumes all that tid created and creates again what tid consumed.
 func (p *program) reverse(ctx context.Context, db session, tid string) (Envelope, error) {
@@ -77,7 +81,7 @@ func (p *program) reverse(ctx context.Context, db session, tid string) (Envelope
 	if err != nil {
 		return Envelope{}, err
 	}
-	env := Envelope{Memo: original.Memo}
+	env := Envelope{Memo: reversalMemo}
 	for _, created := range original.postings(tid) {
 		env.Consumes = append(env.Consumes, created.ID)
 	}

@@ -133,6 +133,35 @@ func (e Envelope) createdOwners() []AccountID {
 	return sortedAccounts(owners)
 }
 
+// encodeIntent is the text form of movements.
+func encodeIntent(moves []Movement) string {
+	parts := make([]string, len(moves))
+	for i, m := range moves {
+		parts[i] = fmt.Sprintf("%s %s %d %d", m.From, m.To, m.Asset, m.Amount)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func decodeIntent(s string) ([]Movement, error) {
+	var out []Movement
+	for _, part := range strings.Split(s, "; ") {
+		var from, to string
+		var m Movement
+		if _, err := fmt.Sscan(part, &from, &to, &m.Asset, &m.Amount); err != nil {
+			return nil, fmt.Errorf("movement %q: %w", part, err)
+		}
+		var err error
+		if m.From, err = parseAccount(from); err != nil {
+			return nil, err
+		}
+		if m.To, err = parseAccount(to); err != nil {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
 func sortedAccounts(a []AccountID) []AccountID {
 	slices.SortFunc(a, AccountID.compare)
 	return slices.Compact(a)
