@@ -11,7 +11,7 @@ import (
 func (s *System) Apply(w *World, c scheduler.Choice) *World {
 	w.seen, w.reads, w.writes = w.seen[:0], w.reads[:0], w.writes[:0]
 	w.steps++
-	i, kind := int(c.Actor), StepKind(c.Kind)
+	i, kind := subject(c), StepKind(c.Kind)
 	switch kind {
 	case StepRun:
 		w.statement(i, kind)
@@ -109,6 +109,7 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 	if w.prints {
 		r, wr := w.db.(Footprinter).Footprint()
 		w.reads, w.writes = append(w.reads, r...), append(w.writes, wr...)
+		w.writes = append(w.writes, mix(71, uint64(i))) // the actor itself: whoever moves it, its steps have an order
 	}
 	if reply.Blocked {
 		a.status = blocked

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"time"
 
 	"simrun/model"
@@ -66,7 +67,23 @@ type LockTracker interface {
 // Footprinter is a Backend that can tell what its last Submit or Resume touched, as hashed object ids; see
 // scheduler.Footprint.
 type Footprinter interface {
+	// TrackFootprints switches the telling on or off, for this state and its clones.
+	TrackFootprints(on bool)
 	Footprint() (reads, writes []uint64)
+}
+
+// Divergence is the error of a backend that compares the model with a server: they disagree about a step. It is a finding
+// about one of the two, never about the protocol.
+type Divergence struct {
+	Step   string // what was done
+	What   string // what differs: "rows", "SQLSTATE", "blocked", "locks", ...
+	Model  string
+	Server string
+}
+
+// Error shows the two answers side by side.
+func (d *Divergence) Error() string {
+	return fmt.Sprintf("model and server disagree about the %s of %s\n  model:  %s\n  server: %s", d.What, d.Step, d.Model, d.Server)
 }
 
 // Request is what one step asks of the database.
@@ -77,11 +94,19 @@ type Request struct {
 	Args []any
 }
 
-// Reply, Result, Field, Lock and Error are the database's answers, the same for every backend.
+// Reply, Result, Field and Error are the database's answers, the same for every backend.
 type (
 	Reply  = model.Reply
 	Result = model.Result
 	Field  = model.Field
-	Lock   = model.Lock
 	Error  = types.Error
 )
+
+// Lock is a lock that a session acquired in a step.
+type Lock struct {
+	Class  string // "relation", "row", "advisory"
+	Object string // e.g. "ring_state", "ring_state(queue)" (table and key), "advisory 42"
+	Mode   string // as Postgres names it, e.g. "AccessExclusiveLock", "FOR NO KEY UPDATE", "ExclusiveLock"
+	// Try is true when the session would not have waited for it: NOWAIT, SKIP LOCKED, a pg_try function.
+	Try bool
+}

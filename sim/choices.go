@@ -25,8 +25,21 @@ func (f *Faults) budget(k fault) int {
 
 func (w *World) mayFail(k fault) bool { return int(w.used[k]) < w.setup.Faults.budget(k) }
 
+// choice is an actor's own choice; imposed is one that the environment makes about an actor: a fault, or a deadlock's victim.
 func choice(actor int, kind StepKind) scheduler.Choice {
 	return scheduler.Choice{Actor: int32(actor), Kind: int32(kind)}
+}
+
+func imposed(actor int, kind StepKind) scheduler.Choice {
+	return scheduler.Choice{Actor: scheduler.Environment, Kind: int32(kind), Value: int32(actor)}
+}
+
+// subject is the actor that a choice is about; -1 for the clock.
+func subject(c scheduler.Choice) int {
+	if c.Actor == scheduler.Environment && StepKind(c.Kind) != StepClock {
+		return int(c.Value)
+	}
+	return int(c.Actor)
 }
 
 // Choices is scheduler.System's: the actors' own steps first, in their order, then the clock, then faults.
@@ -64,7 +77,7 @@ func (s *System) Choices(w *World, buf []scheduler.Choice) []scheduler.Choice {
 		buf = append(buf, choice(i, StepWake))
 	}
 	if sleepers {
-		buf = append(buf, choice(-1, StepClock))
+		buf = append(buf, choice(int(scheduler.Environment), StepClock))
 	}
 	moving := len(buf) > start
 	if w.setup.Faults != (Faults{}) {
@@ -79,11 +92,11 @@ func (s *System) Choices(w *World, buf []scheduler.Choice) []scheduler.Choice {
 // victims are the ways out of a closed cycle: a deadlock victim, or a lock_timeout that is over first.
 func (w *World) victims(buf []scheduler.Choice) []scheduler.Choice {
 	for _, i := range w.cycle {
-		buf = append(buf, choice(i, StepVictim))
+		buf = append(buf, imposed(i, StepVictim))
 	}
 	for _, i := range w.cycle {
 		if w.actors[i].at.ask.lockTimeout {
-			buf = append(buf, choice(i, StepLockTimeout))
+			buf = append(buf, imposed(i, StepLockTimeout))
 		}
 	}
 	return buf
@@ -96,7 +109,7 @@ func (w *World) giveUps(buf []scheduler.Choice) []scheduler.Choice {
 	}
 	for i := range w.actors {
 		if a := &w.actors[i]; a.status == blocked && a.at.ask.lockTimeout {
-			buf = append(buf, choice(i, StepLockTimeout))
+			buf = append(buf, imposed(i, StepLockTimeout))
 		}
 	}
 	return buf
@@ -113,23 +126,23 @@ func (w *World) faults(buf []scheduler.Choice, moving bool) []scheduler.Choice {
 		sql := a.status == ready && ask.kind == askSQL
 		// A process that has not yet observed anything has nothing to lose.
 		if w.mayFail(faultCrash) && moving && a.status != blocked && a.at.parent != w.graphs[i].start {
-			buf = append(buf, choice(i, StepCrash))
+			buf = append(buf, imposed(i, StepCrash))
 		}
 		unknown := sql && (ask.commit || ask.auto)
 		if unknown && w.mayFail(faultCommitUnknown) {
-			buf = append(buf, choice(i, StepCommitApplied), choice(i, StepCommitDropped))
+			buf = append(buf, imposed(i, StepCommitApplied), imposed(i, StepCommitDropped))
 		}
 		if sql && !unknown && w.mayFail(faultConnLost) {
-			buf = append(buf, choice(i, StepConnLost))
+			buf = append(buf, imposed(i, StepConnLost))
 		}
 		if (waits || sql && !ask.commit && classify(ask.req.SQL) == stmtOther) && w.mayFail(faultCancel) {
-			buf = append(buf, choice(i, StepCancel))
+			buf = append(buf, imposed(i, StepCancel))
 		}
 		if waits && ask.lockTimeout && w.mayFail(faultLockTimeout) {
-			buf = append(buf, choice(i, StepLockTimeout))
+			buf = append(buf, imposed(i, StepLockTimeout))
 		}
 		if sql && ask.repeatable && a.tx == 'T' && w.mayFail(faultSerialization) {
-			buf = append(buf, choice(i, StepSerialization))
+			buf = append(buf, imposed(i, StepSerialization))
 		}
 	}
 	return buf
@@ -158,7 +171,7 @@ func (s *System) Name(w *World, c scheduler.Choice) string {
 	case StepChoose:
 		return s.chooseName(int(c.Actor), w.actors[c.Actor].at.ask, c.Value)
 	default:
-		return s.names[c.Actor][k]
+		return s.names[subject(c)][k]
 	}
 }
 

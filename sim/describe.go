@@ -57,6 +57,8 @@ func (s *Step) Result(actors []string) string {
 			out += " (" + r.On + ")"
 		}
 		return out
+	case s.Kind == StepCrash:
+		return "the process died; what its transaction did is rolled back"
 	case s.Kind == StepCommitApplied:
 		return "the connection was lost; applied as " + results(r)
 	case s.Kind == StepCommitDropped, s.Kind == StepConnLost:

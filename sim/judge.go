@@ -45,11 +45,11 @@ func (s *System) Violation(w *World) (invariant, detail string) {
 // JudgeRun checks the WholeRun invariants on the recorded trace of a run that is over or was cut. It is called by Violation
 // for a run in which every actor ended.
 func (s *System) JudgeRun(w *World) (invariant, detail string) {
-	if w.trace != nil && w.broken == "" && w.err == nil && len(s.wholeRun) > 0 {
+	if w.recording() && w.broken == "" && w.err == nil && len(s.wholeRun) > 0 {
 		t := w.Trace()
 		for _, i := range s.wholeRun {
 			if why := s.setup.Invariants[i].Run(t); why != "" {
-				w.breaks(s.setup.Invariants[i].Name, why)
+				w.broken, w.detail = s.setup.Invariants[i].Name, why
 				break
 			}
 		}
@@ -67,7 +67,7 @@ func (w *World) judge(which []int, salt uint64) {
 		key = w.reads64(salt)
 		if v, ok := w.verdicts.get(key); ok {
 			if v != nil {
-				w.breaks(v.invariant, v.detail)
+				w.broken, w.detail = v.invariant, v.detail
 			}
 			return
 		}
@@ -82,7 +82,7 @@ func (w *World) judge(which []int, salt uint64) {
 		}
 		if detail != "" {
 			found = &verdict{inv.Name, detail}
-			w.breaks(inv.Name, detail)
+			w.broken, w.detail = inv.Name, detail
 			break
 		}
 	}

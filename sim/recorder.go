@@ -31,7 +31,7 @@ func (s *System) record(w *World) *recorder {
 // Trace returns the recorded trace, nil when nothing is recorded. It is good until the System starts another run; Clone
 // keeps it.
 func (w *World) Trace() *Trace {
-	if w.trace == nil {
+	if !w.recording() {
 		return nil
 	}
 	t := w.trace.Trace
@@ -56,6 +56,9 @@ func (t *Trace) Clone() *Trace {
 	return &c
 }
 
+// recording says that the recorder is still this world's: another run takes it.
+func (w *World) recording() bool { return w.trace != nil && w.trace.Final == View(w) }
+
 // watch makes the Step of what just happened, for monitors and for the trace.
 func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []Event, changed bool) {
 	s := &w.step
@@ -74,7 +77,7 @@ func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []E
 	case kind == StepChoose:
 		s.Name = w.chooseName(i, w.asked, w.chosen)
 	}
-	if w.trace != nil {
+	if w.recording() {
 		w.trace.add(w, s)
 	}
 	if changed {

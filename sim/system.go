@@ -79,7 +79,8 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 		t.Track(true)
 		p.tracks = true
 	}
-	if _, ok := backend.(Footprinter); ok && opts.Footprints {
+	if f, ok := backend.(Footprinter); ok && opts.Footprints {
+		f.TrackFootprints(true)
 		p.prints = true
 	}
 	for _, a := range setup.Actors {
@@ -283,7 +284,7 @@ func (s *System) Fingerprint(w *World) uint64 {
 	for _, n := range w.used {
 		h = h*31 + uint64(n)
 	}
-	if w.err != nil || w.broken != "" {
+	if w.err != nil || w.fatal {
 		h = hashString(mix(h, 61), w.broken) // a step that ends the run, seen from other steps to the same data
 	}
 	return scheduler.Mix(h)

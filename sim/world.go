@@ -25,8 +25,9 @@ type World struct {
 
 	committed uint64 // CommittedFingerprint, when the backend has it
 	changed   bool   // the state invariants have to be looked at again
-	broken    string // invariant that a step broke; detail says why
+	broken    string // invariant that is violated; detail says why
 	detail    string
+	fatal     bool  // the step itself broke it, not the state that it led to
 	err       error // the run cannot go on
 
 	// Of the last choice only.
@@ -78,9 +79,10 @@ func (w *World) fail(err error) {
 	}
 }
 
+// breaks takes in a violation that the present step made, as a monitor or an actor's panic tells.
 func (w *World) breaks(invariant, detail string) {
 	if w.broken == "" {
-		w.broken, w.detail = invariant, detail
+		w.broken, w.detail, w.fatal = invariant, detail, true
 	}
 }
 

@@ -1,0 +1,12 @@
+// Command simrun runs the actors of Postgres protocols one SQL statement at a time, in an order that a seed chooses, and judges
+// what happened.
+package main
+
+import (
+	"os"
+
+	_ "simrun/sim/postings"
+	_ "simrun/sim/rings"
+)
+
+func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"simrun/replay"
+)
+
+func (a *app) replayCommand() *cobra.Command {
+	var timeline bool
+	c := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Run a failure file again, and say whether it is still the same",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("simrun replay takes one failure file, got %d arguments", len(args))
+			}
+			return nil
+		},
+	}
+	f := c.Flags()
+	a.server.flags(f)
+	f.BoolVar(&timeline, "timeline", false, "show the timeline instead of the log")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		file, err := replay.Read(args[0])
+		if err != nil {
+			return &exit{exitCouldNot, err}
+		}
+		if _, _, err := file.Resolve(); err != nil {
+			return &exit{exitCouldNot, fmt.Errorf("the file no longer applies: %w", err)}
+		}
+		open, err := a.opener(c.Context())
+		if err != nil {
+			return err
+		}
+		run, drift, err := file.Again(open)
+		if err != nil {
+			return err
+		}
+		return a.replayed(run, drift, timeline)
+	}
+	return c
+}
+
+func (a *app) replayed(run *replay.Run, drift *replay.Drift, timeline bool) error {
+	switch {
+	case a.json:
+		if err := a.write(struct {
+			jsonRun
+			Drift *replay.Drift `json:"drift,omitempty"`
+		}{runJSON(run, a.server.backend), drift}); err != nil {
+			return err
+		}
+	case timeline:
+		if err := a.show(run, false, false); err != nil {
+			return err
+		}
+	default:
+		for i := range run.Trace.Steps {
+			s := &run.Trace.Steps[i]
+			fmt.Fprintf(a.out, "%016x %s\n", s.Digest, s.Line(run.Trace.Actors))
+		}
+		a.verdicts(run)
+	}
+	if drift == nil {
+		if !a.json {
+			fmt.Fprintln(a.out, "the run is the same as in the file, byte for byte")
+		}
+		return verdict(run)
+	}
+	if run.Violation.Invariant != "" {
+		fmt.Fprintln(a.errs, "simrun:", drift)
+		return verdict(run)
+	}
+	return &exit{exitCouldNot, drift}
+}

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"simrun/model"
+)
+
+// modelBackend is the in-memory Postgres as a Backend. Sessions have the numbers of their actors: a closed one is followed at
+// once by an idle one in its place.
+type modelBackend struct {
+	db     *model.DB
+	texts  *texts
+	opened int // sessions
+	locks  bool
+	prints bool
+}
+
+// texts keeps parsed statements, for all copies of a model.
+type texts struct{ m sync.Map }
+
+func (t *texts) get(sql string) *model.Statement {
+	if s, ok := t.m.Load(sql); ok {
+		return s.(*model.Statement)
+	}
+	s, _ := t.m.LoadOrStore(sql, model.Prepare(sql))
+	return s.(*model.Statement)
+}
+
+// NewModel makes the in-memory Postgres with the schema and the seed of a setup.
+func NewModel(setup *Setup) (Backend, error) {
+	b := &modelBackend{db: model.New(), texts: &texts{}}
+	b.db.SetNow(Epoch)
+	s := b.db.Open("")
+	for _, script := range []struct{ name, sql string }{{"schema", setup.Schema}, {"seed", setup.Seed}} {
+		if r := b.db.Submit(s, script.sql, nil); r.Err != nil {
+			return nil, fmt.Errorf("the %s: %w", script.name, &Unsupported{SQL: around(script.sql, r.Err.Position), Err: r.Err})
+		}
+	}
+	b.db.Close(s)
+	return b, nil
+}
+
+// around is the part of a script near a position: an error in a schema of many pages is found by it.
+func around(sql string, position int) string {
+	runes := []rune(sql)
+	from, to := max(0, min(position-1, len(runes))), min(len(runes), max(0, position-1)+60)
+	return OneLine(string(runes[from:to]), 0)
+}
+
+func (b *modelBackend) Clone() Backend {
+	c := *b
+	c.db = b.db.Clone()
+	return &c
+}
+
+func (b *modelBackend) Fingerprint() uint64          { return b.db.Fingerprint() }
+func (b *modelBackend) CommittedFingerprint() uint64 { return b.db.CommittedFingerprint() }
+
+func (b *modelBackend) Open(i int, spec ActorSpec) error {
+	for b.opened <= i {
+		b.db.Open("")
+		b.opened++
+	}
+	b.db.Close(i)
+	if got := b.db.Open(spec.Role); got != i {
+		return fmt.Errorf("sim: the model opened session %d for actor %d", got, i)
+	}
+	for _, s := range spec.Settings {
+		if r := b.db.Submit(i, "SET "+s[0]+" = "+quote(s[1]), nil); r.Err != nil {
+			return r.Err
+		}
+	}
+	return nil
+}
+
+func (b *modelBackend) Close(i int) error {
+	b.db.Close(i)
+	b.db.Open("")
+	return nil
+}
+
+func quote(s string) string {
+	out := []byte{'\''}
+	for i := range len(s) {
+		if s[i] == '\'' {
+			out = append(out, '\'')
+		}
+		out = append(out, s[i])
+	}
+	return string(append(out, '\''))
+}
+
+func (b *modelBackend) Submit(i int, req Request) (Reply, error) {
+	return b.db.SubmitPrepared(i, b.texts.get(req.SQL), req.Args), nil
+}
+
+func (b *modelBackend) Woken(buf []int) []int       { return b.db.Woken(buf) }
+func (b *modelBackend) Resume(i int) (Reply, error) { return b.db.Resume(i), nil }
+func (b *modelBackend) Deadlock() []int             { return b.db.Deadlock() }
+
+func (b *modelBackend) Interrupt(i int, code string) (Reply, error) {
+	return b.db.Interrupt(i, code), nil
+}
+
+func (b *modelBackend) SetNow(t time.Time) error {
+	b.db.SetNow(t)
+	return nil
+}
+
+func (b *modelBackend) Query(sql string) (*Result, error) {
+	r, err := b.db.Query(sql)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Reset does nothing: runs begin with copies.
+func (b *modelBackend) Reset() error    { return nil }
+func (b *modelBackend) Shutdown() error { return nil }
+
+// Track is LockTracker's; TrackFootprints is Footprinter's.
+func (b *modelBackend) Track(on bool) {
+	b.locks = on
+	b.db.Track(b.prints, b.locks)
+}
+
+func (b *modelBackend) TrackFootprints(on bool) {
+	b.prints = on
+	b.db.Track(b.prints, b.locks)
+}
+
+func (b *modelBackend) Acquired(int) []Lock                 { return b.db.Acquired() }
+func (b *modelBackend) Footprint() (reads, writes []uint64) { return b.db.Footprint() }
