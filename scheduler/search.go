@@ -329,18 +329,28 @@ func (w *worker[S]) insert(blocks []*block[S], p int) *finding {
 	var found *finding
 	table := &w.seen.parts[p]
 	for _, b := range blocks {
-		out := b.out[p]
-		for i := range out {
-			c := &out[i]
-			if table.add(c.fp, c.parent) {
-				w.admit(c.state, c.fp, &found)
-			} else if w.release != nil {
-				w.release.Release(c.state)
-			}
+		for out := b.out[p]; len(out) > 0; out = out[min(batchItems, len(out)):] {
+			w.insertBatch(table, out[:min(batchItems, len(out))], &found)
 		}
-		clear(out)
+		clear(b.out[p])
 	}
 	return found
+}
+
+func (w *worker[S]) insertBatch(table *part, out []candidate[S], found **finding) {
+	table.reserve(len(out))
+	for i := range out {
+		w.slots[i] = table.slot(out[i].fp)
+		w.firsts[i] = table.keys[w.slots[i]] + table.parents[w.slots[i]] // only to have both at hand
+	}
+	for i := range out {
+		c := &out[i]
+		if table.add(c.fp, c.parent, w.slots[i]) {
+			w.admit(c.state, c.fp, found)
+		} else if w.release != nil {
+			w.release.Release(c.state)
+		}
+	}
 }
 
 // admit judges a new state and puts it into the queue.

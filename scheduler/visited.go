@@ -57,12 +57,16 @@ func (p *part) find(fp uint64, i int) (slot int, found bool) {
 	}
 }
 
-// add puts fp into the set with its parent and reports whether it was new.
-func (p *part) add(fp, parent uint64) bool {
-	if p.room == 0 {
+// reserve makes room for n more fingerprints, so that their slots stay where they are while they are added.
+func (p *part) reserve(n int) {
+	for p.room < n {
 		p.grow()
 	}
-	i, found := p.find(fp, p.slot(fp))
+}
+
+// add puts fp, whose slot is given, into the set with its parent and reports whether it was new. There is room for it.
+func (p *part) add(fp, parent uint64, slot int) bool {
+	i, found := p.find(fp, slot)
 	if found {
 		return false
 	}
@@ -95,7 +99,11 @@ func (v *visited) parent(fp uint64) uint64 {
 	return p.parents[i]
 }
 
-func (v *visited) add(fp, parent uint64) bool { return v.parts[partOf(fp)].add(fp, parent) }
+func (v *visited) add(fp, parent uint64) bool {
+	p := &v.parts[partOf(fp)]
+	p.reserve(1)
+	return p.add(fp, parent, p.slot(fp))
+}
 
 func (v *visited) len() int {
 	n := 0
