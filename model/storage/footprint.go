@@ -1,0 +1,258 @@
+package storage
+
+import "slices"
+
+// Footprint is what a step touched, as hashed ids: two steps that touch nothing in common commute, as do two that only read
+// what they have in common. The ids are of rows (locking and changing them), of predicates (a whole table or a key, read by a
+// scan or lookup and written by the commit that changes what it finds), of keys in unique indexes, of the order of a heap, and
+// of locks.
+type Footprint struct {
+	Reads, Writes []uint64
+}
+
+type footprint struct {
+	on            bool
+	shared        bool
+	reads, writes []uint64
+}
+
+// The families of ids.
+const (
+	idRow    uint64 = iota + 0x51 // a row as something to lock
+	idTable                       // what scans of a table find
+	idKey                         // what lookups of a key find
+	idUnique                      // what a unique index holds for a key, in progress included
+	idOrder                       // the end of a heap
+	idLock
+	idSequence
+	idCatalog
+	idSerial
+)
+
+func footID(family uint64, a, b uint64) uint64 {
+	h := mix(mix(family, a), b)
+	if h == 0 {
+		h = 1
+	}
+	return h
+}
+
+func (f *footprint) add(id uint64, write bool) {
+	if f.shared {
+		f.reads, f.writes, f.shared = slices.Clone(f.reads), slices.Clone(f.writes), false
+	}
+	p := &f.reads
+	if write {
+		p = &f.writes
+	}
+	if !slices.Contains(*p, id) {
+		*p = append(*p, id)
+	}
+}
+
+// Track turns the recording of footprints on or off.
+func (st *State) Track(on bool) { st.foot.on = on }
+
+// ResetFootprint starts a new step, for Footprint and Acquired.
+func (st *State) ResetFootprint() {
+	if st.foot.shared {
+		st.foot.reads, st.foot.writes, st.foot.shared = nil, nil, false
+	}
+	st.foot.reads, st.foot.writes = st.foot.reads[:0], st.foot.writes[:0]
+	if st.watch != nil {
+		st.watch.locks = nil
+	}
+}
+
+// Footprint returns what was touched since ResetFootprint. The slices are good until the next operation.
+func (st *State) Footprint() Footprint { return Footprint{st.foot.reads, st.foot.writes} }
+
+func (st *State) touchLock(t ltag, m TableLock) {
+	if !st.foot.on || t.kind == LockXID {
+		return // waits for transactions follow from rows and keys
+	}
+	// Modes that do not conflict with themselves or weaker ones only read.
+	write := m >= ShareUpdateExclusive
+	if t.kind == LockAdvisory {
+		write = m == Exclusive
+	}
+	st.foot.add(footID(idLock, uint64(t.kind)<<32|uint64(t.rel), t.id), write)
+}
+
+func (st *State) touchScan(c *Cursor) {
+	if c.index < 0 {
+		st.foot.add(footID(idTable, uint64(c.rel), 0), false)
+		return
+	}
+	hash, _ := hashKey(c.key)
+	st.foot.add(footID(idKey, uint64(c.rel)<<8|uint64(c.index), hash), false)
+}
+
+func (st *State) touchKey(r *relation, index int, hash uint64, write bool) {
+	if st.foot.on {
+		st.foot.add(footID(idUnique, uint64(r.id)<<8|uint64(index), hash), write)
+	}
+}
+
+func (st *State) touchRow(r *relation, tid TID, write bool) {
+	if st.foot.on {
+		st.foot.add(footID(idRow, uint64(r.id), uint64(tid)), write)
+	}
+}
+
+// touchWrite notes that a version with row was made or ended.
+func (st *State) touchWrite(r *relation, row *Row, tid TID) {
+	if !st.foot.on {
+		return
+	}
+	st.touchRow(r, tid, true)
+	st.foot.add(footID(idOrder, uint64(r.id), 0), true)
+	for i := range r.specs {
+		if h, in, _ := r.specs[i].entryOf(row); in && r.specs[i].Unique {
+			st.touchKey(r, i, h, true)
+		}
+	}
+}
+
+func (st *State) touchTable(t TableID, write bool) {
+	if st.foot.on {
+		st.foot.add(footID(idTable, uint64(t), 0), write)
+		st.foot.add(footID(idOrder, uint64(t), 0), write)
+	}
+}
+
+func (st *State) touchSequence(t TableID) {
+	if st.foot.on {
+		st.foot.add(footID(idSequence, uint64(t), 0), true)
+	}
+}
+
+func (st *State) touchCatalog(class, name string, write bool) {
+	if st.foot.on {
+		st.foot.add(footID(idCatalog, hashObject(objectKey{class, name}, nil), 0), write)
+	}
+}
+
+// touchCommit notes all that a transaction wrote, which others see from now on, and the locks it gives up.
+func (st *State) touchCommit(s *session) {
+	if st.foot.on {
+		st.touchLog(s, 0, true)
+	}
+}
+
+// touchAbort notes all that is taken back: locks and keys others may wait for.
+func (st *State) touchAbort(s *session, from int) {
+	if st.foot.on {
+		st.touchLog(s, from, false)
+	}
+}
+
+func (st *State) touchLog(s *session, from int, visible bool) {
+	for _, w := range s.writes[from:] {
+		if w.kind == wSchema {
+			u := &s.ddl[w.tid]
+			st.touchCatalog(u.key.class, u.key.name, true)
+			if u.rel != 0 {
+				st.touchTable(u.rel, true)
+			}
+			continue
+		}
+		r := st.rels[w.rel]
+		if r == nil {
+			continue
+		}
+		st.touchRow(r, w.tid, true)
+		v := r.get(w.tid)
+		if w.kind == wLock || v == nil {
+			continue
+		}
+		if visible {
+			st.foot.add(footID(idTable, uint64(r.id), 0), true)
+		}
+		for i := range r.specs {
+			h, in, _ := r.specs[i].entryOf(v.row)
+			if !in {
+				continue
+			}
+			if r.specs[i].Unique {
+				st.touchKey(r, i, h, true)
+			}
+			if visible {
+				st.foot.add(footID(idKey, uint64(r.id)<<8|uint64(i), h), true)
+			}
+		}
+	}
+}
+
+// touchRelease notes the locks that s gives up.
+func (st *State) touchRelease(h *hold) {
+	if st.foot.on {
+		st.touchLock(h.tag, h.mode)
+	}
+}
+
+// Acquired is a lock that a step took, for checks of lock order.
+type Acquired struct {
+	Kind     LockKind // LockRelation, LockTuple (a row) or LockAdvisory
+	Rel      TableID
+	Mode     TableLock // of a relation or advisory lock
+	Advisory AdvisoryKey
+	Row      *Row    // of a row
+	RowMode  RowLock // of a row
+	Index    int     // for an inserted row: the unique index whose key others now wait for, else -1
+	Try      bool    // it would not have waited
+}
+
+// watch collects the locks that a step takes.
+type watch struct{ locks []Acquired }
+
+// Watch turns the collection of acquired locks on or off.
+func (st *State) Watch(on bool) {
+	st.watch = nil
+	if on {
+		st.watch = new(watch)
+	}
+}
+
+// Acquired returns the locks taken since ResetFootprint, in order; a lock that the session had already in that or a stronger
+// mode is not among them.
+func (st *State) Acquired() []Acquired {
+	if st.watch == nil {
+		return nil
+	}
+	return st.watch.locks
+}
+
+func (st *State) saw(a Acquired) { st.watch.locks = append(st.watch.locks, a) }
+
+// sawRow notes a row lock, had is whether the transaction had one of that strength.
+func (st *State) sawRow(r *relation, row *Row, mode RowLock, try bool) {
+	st.saw(Acquired{Kind: LockTuple, Rel: r.id, Row: row, RowMode: mode, Index: -1, Try: try})
+}
+
+// sawInsert notes that others now wait for the keys of a new row.
+func (st *State) sawInsert(r *relation, row *Row) {
+	for i := range r.specs {
+		if _, in, full := r.specs[i].entryOf(row); in && full && r.specs[i].Unique {
+			st.saw(Acquired{Kind: LockTuple, Rel: r.id, Row: row, RowMode: Update, Index: i})
+		}
+	}
+}
+
+// sawLock notes a relation or advisory lock.
+func (st *State) sawLock(t ltag, m TableLock, try bool) {
+	p := t.public()
+	if t.kind == LockRelation || t.kind == LockAdvisory {
+		st.saw(Acquired{Kind: t.kind, Rel: p.Rel, Advisory: p.Advisory, Mode: m, Index: -1, Try: try})
+	}
+}
+
+// heldAs reports whether s holds the lock in mode m or one that conflicts with all that m does.
+func (st *State) heldAs(s *session, t ltag, m TableLock) bool {
+	for i := range s.held {
+		if h := &s.held[i]; h.tag == t && conflicts[h.mode]&conflicts[m] == conflicts[m] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package storage
+
+// session is a connection: its transaction, its locks, and its statement if one is blocked.
+type session struct {
+	owner  uint64
+	shared uint8 // which slices are shared with a copy (own*)
+
+	id      SessionID
+	open    bool
+	state   TxState
+	opts    TxOptions
+	cid     CommandID // the next command's number
+	cidUsed bool      // something was written under cid
+
+	subs   []sub    // the transaction and its open subtransactions; empty when Idle
+	writes []write  // what the transaction changed, in order: the undo log
+	ddl    []undo   // what write.tid points to for schema changes
+	held   []hold   // locks
+	txSnap Snapshot // the transaction's snapshot (REPEATABLE READ and above)
+
+	// The statement.
+	running  bool
+	ddlBase  int        // length of ddl when it began
+	stmtSnap Snapshot   // its snapshot, once taken
+	snaps    []Snapshot // its inner snapshots
+	journal  []jent
+	op       op // the operation that waits
+	wait     wait
+	resumed  ltag  // the lock it was granted while it was blocked
+	broken   error // what Interrupt has ended the wait with
+
+	currvals []currval
+	lastSeq  TableID
+
+	ser *serial // SERIALIZABLE: what SSI knows of the transaction, else nil
+}
+
+// Bits of session.shared.
+const (
+	ownSubs uint8 = 1 << iota
+	ownWrites
+	ownDDL
+	ownHeld
+	ownSnaps
+	ownJournal
+	ownCurrvals
+)
+
+// sub is a level of the stack of subtransactions; level 0 is the transaction itself.
+type sub struct {
+	name   string // of a savepoint
+	inner  bool   // begun by BeginSub
+	failed bool   // an error has rolled it back already
+	xid    XID    // 0 until it writes
+	writes int    // length of session.writes when it began
+}
+
+// write is an entry of the undo log.
+type write struct {
+	kind writeKind
+	rel  TableID
+	tid  TID // of the version; for schema changes an index in session.ddl
+}
+
+type writeKind uint8
+
+const (
+	wInsert     writeKind = iota // a new row
+	wNewVersion                  // the new version of an UPDATE
+	wUpdate                      // the old version of an UPDATE
+	wHotUpdate                   // likewise, and no index column changed
+	wDelete
+	wLock
+	wSchema
+)
+
+type currval struct {
+	seq TableID
+	val int64
+}
+
+func (s *session) copy(owner uint64) *session {
+	c := new(session)
+	*c = *s
+	c.owner = owner
+	c.shared = ^uint8(0)
+	if c.ser != nil {
+		c.ser = c.ser.copy()
+	}
+	return c
+}
+
+// level is the depth of the current subtransaction; 0 is the transaction.
+func (s *session) level() int16 { return int16(len(s.subs) - 1) }
+
+// topXID is the transaction's id, or 0.
+func (s *session) topXID() XID {
+	if len(s.subs) == 0 {
+		return 0
+	}
+	return s.subs[0].xid
+}
+
+func (s *session) log(k writeKind, t TableID, tid TID) {
+	own(&s.shared, ownWrites, &s.writes)
+	s.writes = append(s.writes, write{k, t, tid})
+}
+
+// reset empties one of the slices of s, keeping its memory when it is the session's own.
+func reset[T any](s *session, bit uint8, p *[]T) {
+	if s.shared&bit != 0 {
+		*p = nil
+		s.shared &^= bit
+		return
+	}
+	clear(*p)
+	*p = (*p)[:0]
+}

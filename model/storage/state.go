@@ -1,0 +1,196 @@
+package storage
+
+import (
+	"slices"
+	"sync/atomic"
+)
+
+// State is the whole database state below SQL, as a value.
+//
+// Copy on write: a State has an owner number, and so has every node below it. A node may be changed in place by the State
+// whose number it carries; any other State copies it first. Clone gives both copies new numbers, so that everything they
+// share is copied by whoever writes first, and a run without clones changes everything in place.
+type State struct {
+	owner  uint64
+	shared uint8 // which of the slices below are shared with a clone (share*)
+
+	countStats bool
+	csn        uint64 // number of the last commit that changed something
+	nextXID    XID
+	nextRel    TableID
+	strong     int // relation locks held or waited for in modes that conflict with the weak ones
+
+	sess      []*session  // by SessionID
+	rels      []*relation // by TableID; nil where there is none
+	dirty     []TableID   // relations whose hash is not in relSum
+	relSum    uint64      // sum of the hashes of the others
+	queue     []SessionID // sessions that wait for a lock; those for one lock are in the order of its wait queue
+	woken     []SessionID // sessions that have been granted what they waited for and have not been run again
+	active    []activeXID // transactions in progress that have an id, ascending
+	unsettled []commitRecord
+	cat       *catalog
+
+	foot  footprint
+	watch *watch // of the locks that a step acquires, else nil
+	x     Exec   // the statement being run; at most one at a time runs, others are blocked values in their sessions
+}
+
+// Bits of State.shared.
+const (
+	shareSess uint8 = 1 << iota
+	shareRels
+	shareDirty
+	shareQueue
+	shareWoken
+	shareActive
+	shareUnsettled
+)
+
+// activeXID is a transaction or subtransaction in progress that has an id.
+type activeXID struct {
+	xid    XID
+	sess   SessionID
+	level  int16 // depth in the session's stack of subtransactions; a committed subtransaction has that of its parent
+	locked bool  // false for a subtransaction that has committed: its lock has gone
+}
+
+// lastOwner makes owner numbers unique over all States. Only equality of the numbers matters, so that it has no influence
+// on a run.
+var lastOwner atomic.Uint64
+
+// New returns an empty database.
+func New() *State {
+	return &State{owner: lastOwner.Add(1), nextXID: 3, nextRel: 1, rels: []*relation{nil}, cat: &catalog{}}
+}
+
+// Clone returns a copy in O(1); both copies may be used on, also by different goroutines.
+func (st *State) Clone() *State {
+	st.shared = ^uint8(0)
+	c := new(State)
+	*c = *st
+	st.owner = lastOwner.Add(2)
+	c.owner = st.owner - 1
+	c.x = Exec{}
+	st.foot.shared, c.foot.shared = true, true
+	if c.watch != nil {
+		c.watch = new(watch)
+	}
+	return c
+}
+
+// own makes *p, one of the slices of st, its own before it is changed in place.
+func own[T any](shared *uint8, bit uint8, p *[]T) {
+	if *shared&bit != 0 {
+		*shared &^= bit
+		if len(*p) == 0 {
+			*p = nil
+			return
+		}
+		q := make([]T, len(*p), len(*p)+2)
+		copy(q, *p)
+		*p = q
+	}
+}
+
+// session returns s for reading.
+func (st *State) session(s SessionID) *session { return st.sess[s] }
+
+// wsession returns s for writing.
+func (st *State) wsession(id SessionID) *session {
+	s := st.sess[id]
+	if s.owner != st.owner {
+		own(&st.shared, shareSess, &st.sess)
+		s = s.copy(st.owner)
+		st.sess[id] = s
+	}
+	return s
+}
+
+// relation returns t for reading; it panics when there is none, which is a mistake of the caller.
+func (st *State) relation(t TableID) *relation { return st.rels[t] }
+
+// wrelation returns t for writing.
+func (st *State) wrelation(t TableID) *relation {
+	r := st.rels[t]
+	if r.clean {
+		// Its hash leaves the sum until it is next computed.
+		if r.owner != st.owner {
+			own(&st.shared, shareRels, &st.rels)
+			r = r.copy(st.owner)
+			st.rels[t] = r
+		}
+		st.relSum -= r.hash
+		r.clean = false
+		own(&st.shared, shareDirty, &st.dirty)
+		st.dirty = append(st.dirty, t)
+		return r
+	}
+	if r.owner != st.owner {
+		own(&st.shared, shareRels, &st.rels)
+		r = r.copy(st.owner)
+		st.rels[t] = r
+	}
+	return r
+}
+
+// addRelation enters a new relation.
+func (st *State) addRelation(r *relation) {
+	r.owner = st.owner
+	r.id = st.nextRel
+	st.nextRel++
+	own(&st.shared, shareRels, &st.rels)
+	st.rels = append(st.rels, r)
+	own(&st.shared, shareDirty, &st.dirty)
+	st.dirty = append(st.dirty, r.id)
+}
+
+// removeRelation takes a relation out.
+func (st *State) removeRelation(t TableID) {
+	st.wrelation(t)
+	own(&st.shared, shareRels, &st.rels)
+	st.rels[t] = nil
+	own(&st.shared, shareDirty, &st.dirty)
+	i := slices.Index(st.dirty, t)
+	st.dirty = slices.Delete(st.dirty, i, i+1)
+}
+
+// xid returns the entry of a transaction in progress, or nil.
+func (st *State) xid(x XID) *activeXID {
+	for i := range st.active {
+		if st.active[i].xid == x {
+			return &st.active[i]
+		}
+	}
+	return nil
+}
+
+// mine reports whether x is the transaction of s or one of its subtransactions.
+func (st *State) mine(s SessionID, x XID) bool {
+	a := st.xid(x)
+	return a != nil && a.sess == s
+}
+
+// OpenSession opens a session with the lowest free number.
+func (st *State) OpenSession() SessionID {
+	own(&st.shared, shareSess, &st.sess)
+	for i, s := range st.sess {
+		if !s.open {
+			st.sess[i] = &session{owner: st.owner, id: SessionID(i), open: true}
+			return SessionID(i)
+		}
+	}
+	id := SessionID(len(st.sess))
+	st.sess = append(st.sess, &session{owner: st.owner, id: id, open: true})
+	return id
+}
+
+// CloseSession rolls back and frees all locks, session-level advisory locks included.
+func (st *State) CloseSession(id SessionID) {
+	if st.session(id).state != Idle {
+		st.Abort(id)
+	}
+	s := st.wsession(id)
+	st.releaseAll(s)
+	own(&st.shared, shareSess, &st.sess)
+	st.sess[id] = &session{owner: st.owner, id: id}
+}
