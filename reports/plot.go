@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image/color"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -38,7 +39,7 @@ type Series struct {
 	Steps bool
 }
 
-// Point is one value of a series.
+// Point is one value of a series. A point with NaN coordinates ends a stretch of the line.
 type Point struct{ X, Y float64 }
 
 // The palette is colour-blind safe (Okabe and Ito, "Color Universal Design", 2008).
@@ -101,17 +102,21 @@ func (p Plot) build() (*plot.Plot, error) {
 			pl.Legend.Add(s.Name, marks)
 			continue
 		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
-			return nil, fmt.Errorf("series %q: %w", s.Name, err)
+		for n, stretch := range stretches(points) {
+			line, err := plotter.NewLine(stretch)
+			if err != nil {
+				return nil, fmt.Errorf("series %q: %w", s.Name, err)
+			}
+			line.Color, line.Width = col, vg.Points(1.5)
+			line.Dashes = plotDashes(i)
+			if s.Steps {
+				line.StepStyle = plotter.PostStep
+			}
+			pl.Add(line)
+			if n == 0 {
+				pl.Legend.Add(s.Name, line)
+			}
 		}
-		line.Color, line.Width = col, vg.Points(1.5)
-		line.Dashes = plotDashes(i)
-		if s.Steps {
-			line.StepStyle = plotter.PostStep
-		}
-		pl.Add(line)
-		pl.Legend.Add(s.Name, line)
 	}
 	if drawn == 0 {
 		return nil, errors.New("no points to draw")
@@ -125,6 +130,24 @@ func (p Plot) build() (*plot.Plot, error) {
 		pl.Y.Min = 0
 	}
 	return pl, nil
+}
+
+// stretches cuts points where they are NaN.
+func stretches(points plotter.XYs) []plotter.XYs {
+	var out []plotter.XYs
+	start := 0
+	for i := range points {
+		if math.IsNaN(points[i].X) {
+			if i > start {
+				out = append(out, points[start:i])
+			}
+			start = i + 1
+		}
+	}
+	if start < len(points) {
+		out = append(out, points[start:])
+	}
+	return out
 }
 
 // plotDashes tells series apart without colour.

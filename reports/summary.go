@@ -133,7 +133,7 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	if len(s.Findings) > 0 {
 		b.WriteString("| finding | | steps | reproduce |\n|---|---|--:|---|\n")
 		for _, f := range s.Findings {
-			fmt.Fprintf(&b, "| %s<br>%s | %s | %d | `%s` |\n", cell(f.Name()), cell(f.Detail), f.Standing, f.Steps, f.Reproduce)
+			fmt.Fprintf(&b, "| %s<br>%s | %s | %d | `%s` |\n", tableCell(f.Name()), tableCell(f.Detail), f.Standing, f.Steps, f.Reproduce)
 		}
 		b.WriteString("\n")
 	}
@@ -179,7 +179,7 @@ func (s Summary) WriteGitHub(w io.Writer) error {
 
 func oneLine(s string) string { line, _, _ := strings.Cut(s, "\n"); return line }
 
-func cell(s string) string {
+func tableCell(s string) string {
 	return strings.NewReplacer("|", `\|`, "\n", "<br>").Replace(s)
 }
 

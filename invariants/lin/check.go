@@ -30,15 +30,16 @@ type Bounds struct {
 
 // Report is the verdict and what it rests on.
 type Report struct {
-	Verdict    Verdict
-	Model      string
-	Operations int
-	Keys       int
+	Verdict    Verdict `json:"verdict"`
+	Model      string  `json:"model"`
+	Operations int     `json:"operations"`
+	Keys       int     `json:"keys"`
 	// Bad is the first key, in byte order, that is not linearizable; Unsure the keys that were not decided in time.
-	Bad    string
-	Unsure []string
+	Bad    string   `json:"bad_key,omitempty"`
+	Unsure []string `json:"unsure_keys,omitempty"`
 	// Longest is how many operations of the bad key could be ordered at most, of BadOperations.
-	Longest, BadOperations int
+	Longest       int `json:"longest,omitempty"`
+	BadOperations int `json:"bad_operations,omitempty"`
 
 	show porcupine.LinearizationInfo
 	pm   porcupine.Model
