@@ -240,18 +240,15 @@ func (x *Exec) CreateSequence(spec SequenceSpec) TableID {
 	return x.create(&relation{name: spec.Name, seq: &sequence{spec: spec, last: spec.Start}})
 }
 
-// AlterSequence replaces the spec of a sequence (ALTER SEQUENCE), and with restart sets it back to its start, undone by a
-// rollback (as ALTER SEQUENCE RESTART and TRUNCATE RESTART IDENTITY are).
-func (x *Exec) AlterSequence(seq TableID, spec SequenceSpec, restart bool) {
+// AlterSequence replaces the spec of a sequence (ALTER SEQUENCE). A rollback takes back not only that but every Setval and
+// Nextval after it, so that a restart is AlterSequence and Setval (ALTER SEQUENCE RESTART, TRUNCATE RESTART IDENTITY).
+func (x *Exec) AlterSequence(seq TableID, spec SequenceSpec) {
 	x.schema(func(s *session) (TableID, error) {
 		st := x.st
 		st.touchSequence(seq)
 		st.logSchema(s, undo{kind: undoSequence, rel: seq, seq: st.rels[seq].seq})
 		q := st.wsequence(seq)
-		q.spec = spec
-		if restart {
-			q.last, q.called, q.logged = spec.Start, false, 0
-		}
+		q.spec, q.logged = spec, 0
 		return 0, nil
 	})
 }

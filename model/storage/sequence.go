@@ -10,6 +10,7 @@ import (
 type SequenceSpec struct {
 	Name                 string
 	Start, Inc, Min, Max int64
+	Cache                int64 // values a session takes at a time; 1 is meant whatever it is
 	Cycle                bool
 }
 
