@@ -49,6 +49,7 @@ func (w process) commitAs(ctx context.Context, db sim.DB, ids *idSource, env Env
 		return "", Unknown
 	}
 	sim.Note(ctx, factEnvelope, encodeEnvelope(s.env))
+	sim.Note(ctx, factOutcome, "") // not known yet
 	op := sim.Op(ctx, "commit", CommitInput{s.tid, encodeEnvelope(s.env)})
 	out := outcomeOf(w.p.commit(ctx, s))
 	if out != Unknown {

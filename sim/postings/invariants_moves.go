@@ -9,18 +9,19 @@ import (
 	"simrun/sim"
 )
 
-// ownershipMonitor is I6: every move out of R(rid) is a step of an actor that holds rid at that time. Its state is what was
-// reserved after the last change and who holds what; it exempts actors named in it, a migrator for one.
+// ownershipMonitor is I6: every move out of R(rid) is a step of an actor that holds rid at that time, and nothing is spent
+// that was not reserved before. Its state is what was live after the last change and who holds what; it exempts actors named
+// in it, a migrator for one.
 type ownershipMonitor struct {
-	enc      encoding
-	exempt   []int
-	reserved []heldPosting // sorted by id
-	holding  []int64       // by actor; 0 is none
+	enc     encoding
+	exempt  []int
+	live    []livePosting // sorted by id
+	holding []int64       // by actor; 0 is none
 }
 
-type heldPosting struct {
-	id  PostingID
-	rid int64
+type livePosting struct {
+	id    PostingID
+	state State
 }
 
 func newOwnershipMonitor(enc encoding, exempt ...int) func() sim.Monitor {
@@ -33,21 +34,21 @@ func (m *ownershipMonitor) Step(s *sim.Step) (sim.Monitor, string) {
 	violation := ""
 	if s.Changed && s.Committed != nil {
 		l := ledgerOf(s.Committed, m.enc)
-		for _, was := range m.reserved {
+		for _, was := range m.live {
 			now := l.state(was.id)
-			if now == (State{Held, was.rid}) {
+			if now == was.state || s.Actor >= 0 && slices.Contains(m.exempt, s.Actor) {
 				continue
 			}
-			if s.Actor < 0 || !slices.Contains(m.exempt, s.Actor) && m.holder(s.Actor) != was.rid {
-				violation = fmt.Sprintf("%s moved posting %s out of the reservation %d, which it does not hold, to %s", s.Name, was.id, was.rid, now)
-				break
+			switch {
+			case was.state.Place == Held && m.holder(s.Actor) != was.state.RID:
+				violation = fmt.Sprintf("%s moved posting %s out of the reservation %d, which it does not hold: it is %s now", s.Name, was.id, was.state.RID, now)
+			case was.state.Place == Active && now.Place == Spent:
+				violation = fmt.Sprintf("%s spent posting %s, which nobody had reserved", s.Name, was.id)
 			}
 		}
-		next.reserved = nil
-		for _, id := range l.live {
-			if r, ok := l.R[id]; ok {
-				next.reserved = append(next.reserved, heldPosting{id, r.RID})
-			}
+		next.live = make([]livePosting, len(l.live))
+		for i, id := range l.live {
+			next.live[i] = livePosting{id, l.state(id)}
 		}
 	}
 	for _, e := range s.Events {
@@ -59,7 +60,7 @@ func (m *ownershipMonitor) Step(s *sim.Step) (sim.Monitor, string) {
 }
 
 func (m *ownershipMonitor) holder(actor int) int64 {
-	if actor < len(m.holding) {
+	if actor >= 0 && actor < len(m.holding) {
 		return m.holding[actor]
 	}
 	return 0
@@ -76,8 +77,8 @@ func withHolder(holding []int64, actor int, rid int64) []int64 {
 // Hash implements sim.Monitor.
 func (m *ownershipMonitor) Hash() uint64 {
 	h := fnv.New64a()
-	for _, r := range m.reserved {
-		fmt.Fprintf(h, "%s=%d;", r.id, r.rid)
+	for _, p := range m.live {
+		fmt.Fprintf(h, "%s=%s;", p.id, p.state)
 	}
 	for _, rid := range m.holding {
 		_ = binary.Write(h, binary.LittleEndian, rid)

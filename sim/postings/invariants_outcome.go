@@ -34,7 +34,7 @@ func checkHonest(enc encoding) func(v sim.View) string {
 			tid := e.ID()
 			_, stored := l.T[tid]
 			switch Outcome(value.(string)) {
-			case Unknown:
+			case Unknown, "":
 			case Committed:
 				if !stored {
 					violation = fmt.Sprintf("%s was told that transfer %s is committed, but it is not stored", actor, tid)

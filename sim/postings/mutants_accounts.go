@@ -106,7 +106,7 @@ func mutantsAccounts() []mutant {
 				Doc: "resolve chooses reserved postings too; the claim refuses them",
 			},
 			scenarios: []string{"postings/pay"},
-			edit: func(p *program) { p.selectOver = FilterLive },
+			edit:      func(p *program) { p.selectOver = FilterLive },
 		},
 		{
 			Mutant: sim.Mutant{

@@ -1,7 +1,6 @@
 package postings
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -168,26 +167,7 @@ func buildReverse(w *world) {
 	w.open.account(bob, noOverdraft, 0)
 	w.open.account(carol, noOverdraft, 0)
 	p := w.open.posting(alice, usd, 60)
-	pr := w.process()
-	w.add("pay-and-reverse", sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
-		ids := pr.idSource(ctx)
-		if sim.Attempt(ctx) > 0 {
-			pr.recoverSelf(ctx, db, ids)
-			return nil
-		}
-		env := payment("pay", alice, bob, p, 60)
-		tid, out := pr.commitAs(ctx, db, ids, env)
-		if out == Committed {
-			back, err := pr.p.reverse(ctx, db, tid)
-			if err != nil {
-				return nil
-			}
-			if pr.commit(ctx, db, ids, back) == Committed {
-				sim.Witness(ctx, "reversed")
-			}
-		}
-		return nil
-	}))
+	w.add("pay-and-reverse", payAndReverse(w.process(), payment("pay", alice, bob, p, 60)))
 	w.add("spend", payer(w.process(), "spend", Movement{bob, carol, usd, 60}))
 	w.witnesses = []string{"committed", "reversed", "refused: input taken", "refused: insufficient funds"}
 }
