@@ -109,6 +109,9 @@ func (c Campaign) Run() (*Report, error) {
 	return r, nil
 }
 
+// seed is the campaign's seed of that index.
+func (f *fuzzer) seed(i uint64) uint64 { return f.Seed + i*max(f.Stride, 1) }
+
 // tell reports progress now and then, until stop is called.
 func (f *fuzzer) tell() (stop func()) {
 	if f.Progress == nil {
@@ -144,8 +147,8 @@ func (f *fuzzer) fail(err error) {
 func (f *fuzzer) failed(i uint64, v scheduler.Violation, d *replay.Difference) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if r := &f.report; !r.Failed && r.Differs == nil || f.Seed+i < r.Seed {
-		r.Failed, r.Seed, r.Violation, r.Differs = d == nil, f.Seed+i, v, d
+	if r := &f.report; !r.Failed && r.Differs == nil || f.seed(i) < r.Seed {
+		r.Failed, r.Seed, r.Violation, r.Differs = d == nil, f.seed(i), v, d
 		f.last.Store(min(f.last.Load(), i))
 	}
 }
@@ -164,7 +167,7 @@ func (f *fuzzer) work(drawn bool) error {
 			return f.Context.Err()
 		}
 		if w.sys == nil || drawn {
-			if err := w.open(f.Seed + i); err != nil {
+			if err := w.open(f.seed(i)); err != nil {
 				return err
 			}
 		}
@@ -218,7 +221,7 @@ func (w *worker) open(seed uint64) error {
 }
 
 func (w *worker) run(i uint64) error {
-	seed := w.Seed + i
+	seed := w.seed(i)
 	o := w.runner.Run(seed)
 	world := w.runner.State()
 	if err := world.Err(); err != nil {

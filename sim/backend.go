@@ -94,19 +94,11 @@ type Request struct {
 	Args []any
 }
 
-// Reply, Result, Field and Error are the database's answers, the same for every backend.
+// Reply, Result, Field, Lock and Error are the database's answers, the same for every backend.
 type (
 	Reply  = model.Reply
 	Result = model.Result
 	Field  = model.Field
+	Lock   = model.AcquiredLock
 	Error  = types.Error
 )
-
-// Lock is a lock that a session acquired in a step.
-type Lock struct {
-	Class  string // "relation", "row", "advisory"
-	Object string // e.g. "ring_state", "ring_state(queue)" (table and key), "advisory 42"
-	Mode   string // as Postgres names it, e.g. "AccessExclusiveLock", "FOR NO KEY UPDATE", "ExclusiveLock"
-	// Try is true when the session would not have waited for it: NOWAIT, SKIP LOCKED, a pg_try function.
-	Try bool
-}

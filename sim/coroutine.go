@@ -35,9 +35,6 @@ type pending struct {
 	lockTimeout bool // lock_timeout is set
 }
 
-// instant says that the answer needs no choice.
-func (p *pending) instant() bool { return p.kind >= askNow }
-
 // same says that two requests of an actor are equal, as they must be when it has observed the same.
 func (p *pending) same(q *pending) bool {
 	if p == nil || q == nil {

@@ -61,7 +61,7 @@ func (w *World) recording() bool { return w.trace != nil && w.trace.Final == Vie
 
 // watch makes the Step of what just happened, for monitors and for the trace.
 func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []Event, changed bool) {
-	s := &w.step
+	s := w.step
 	*s = Step{Choice: w.steps - 1, Kind: kind, Eager: eager, Actor: i, Now: w.Now(), Reply: *reply, Events: events, Changed: changed}
 	if i >= 0 {
 		s.Name = w.names[i][kind]

@@ -224,6 +224,9 @@ func (s *System) blank() *World {
 	}
 	w := &World{plan: s.plan}
 	w.actors = make([]actor, len(s.setup.Actors))
+	if s.watched {
+		w.step = &Step{}
+	}
 	if n := len(s.monitored); n > 0 {
 		w.monitors = make([]Monitor, n)
 	}
@@ -240,9 +243,9 @@ func (s *System) Clone(w *World) *World {
 		panic("sim: a world on this backend cannot be copied")
 	}
 	c := s.blank()
-	actors, monitors, seen, woken, reads, writes := c.actors, c.monitors, c.seen, c.woken, c.reads, c.writes
+	actors, monitors, seen, woken, reads, writes, step := c.actors, c.monitors, c.seen, c.woken, c.reads, c.writes, c.step
 	*c = *w
-	c.actors, c.monitors = actors, monitors
+	c.actors, c.monitors, c.step = actors, monitors, step
 	copy(c.actors, w.actors)
 	copy(c.monitors, w.monitors)
 	c.woken = append(woken[:0], w.woken...)

@@ -38,7 +38,7 @@ type World struct {
 	tangled       bool     // a wait began or ended otherwise than by a wake-up: there may be a cycle
 
 	trace *recorder // nil when nothing is recorded
-	step  Step      // what monitors see, reused
+	step  *Step     // what monitors see, reused; nil when nobody watches
 }
 
 type actorStatus uint8

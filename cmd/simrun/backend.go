@@ -50,7 +50,7 @@ func (a *app) opener(ctx context.Context) (replay.Opener, error) {
 	if s.backend == "postgres" {
 		return func(setup *sim.Setup) (sim.Backend, error) { return s.running.NewBackend(setup) }, nil
 	}
-	return nil, usage("--backend both is not there yet")
+	return func(setup *sim.Setup) (sim.Backend, error) { return s.running.NewPair(setup, s.locks) }, nil
 }
 
 func (a *app) close() {

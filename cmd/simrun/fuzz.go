@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -12,32 +13,52 @@ import (
 
 	"simrun/fuzz"
 	"simrun/replay"
+	"simrun/reports"
+	"simrun/scheduler"
 )
 
+// fuzzOptions are the flags of fuzz, and what is learned while they are obeyed.
+type fuzzOptions struct {
+	spec     specFlags
+	ci       ciFlags
+	dir      string
+	noShrink bool
+	ctx      context.Context
+
+	steps, was, now int // of a failing run; its choices before and after shrinking
+	shrunk          string
+}
+
 func (a *app) fuzzCommand() *cobra.Command {
-	var spec specFlags
+	var o fuzzOptions
 	var first, runs uint64
 	var limit time.Duration
 	var workers int
 	var double bool
-	var dir string
 	c := &cobra.Command{
 		Use:   "fuzz",
 		Short: "Make many seeded runs, and stop at the first seed that breaks an invariant",
 		Args:  noArgs,
 	}
 	f := c.Flags()
-	spec.instance(f)
-	spec.schedule(f)
+	o.spec.instance(f)
+	o.spec.schedule(f)
+	o.ci.flags(f)
 	a.server.flags(f)
 	f.Uint64Var(&first, "seed-start", 1, "the first seed")
 	f.Uint64Var(&runs, "runs", 0, "how many runs (default 10000, unless --time is given)")
 	f.DurationVar(&limit, "time", 0, "for how long, e.g. 5m")
 	f.IntVar(&workers, "workers", 0, "how many run at once (default one for each processor; one on a server)")
 	f.BoolVar(&double, "doublecheck", false, "make each run twice, and name the first step that differs")
-	f.StringVar(&dir, "out", ".", "the folder for failure files")
+	f.StringVar(&o.dir, "out", ".", "the folder for failure files (default --corpus, when that is given)")
+	f.BoolVar(&o.noShrink, "no-shrink", false, "do not shrink a failing run")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		s, err := spec.resolve(first)
+		o.ctx = c.Context()
+		start, stride, err := o.ci.seeds(first)
+		if err != nil {
+			return err
+		}
+		s, err := o.spec.resolve(start)
 		if err != nil {
 			return err
 		}
@@ -54,12 +75,19 @@ func (a *app) fuzzCommand() *cobra.Command {
 				workers = runtime.GOMAXPROCS(0)
 			}
 		}
-		r, err := fuzz.Campaign{Spec: s, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Context: c.Context(),
+		if o.ci.corpus != "" && !c.Flags().Changed("out") {
+			o.dir = o.ci.corpus
+		}
+		known, err := o.ci.known(s, open)
+		if err != nil {
+			return &exit{exitCouldNot, err}
+		}
+		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Context: c.Context(),
 			Progress: a.progress()}.Run()
 		if err != nil {
 			return err
 		}
-		return a.fuzzed(s, r, open, dir)
+		return a.fuzzed(s, r, open, &o, known)
 	}
 	return c
 }
@@ -95,60 +123,92 @@ type jsonFuzz struct {
 	FailedAt  uint64            `json:"failed_seed,omitempty"`
 	Violation *replay.Broken    `json:"violation,omitempty"`
 	File      string            `json:"file,omitempty"`
+	Shrunk    string            `json:"shrunk,omitempty"` // the file of the shrunk run
 	Reproduce string            `json:"reproduce,omitempty"`
 }
 
 // fuzzed reports a campaign.
-func (a *app) fuzzed(s replay.Spec, r *fuzz.Report, open replay.Opener, dir string) error {
+func (a *app) fuzzed(s replay.Spec, r *fuzz.Report, open replay.Opener, o *fuzzOptions, known []reports.Finding) error {
 	fmt.Fprintf(a.errs, "%d runs, %d steps in %v: %.0f runs/s\n", r.Runs, r.Steps, r.Elapsed.Round(time.Millisecond), float64(r.Runs)/r.Elapsed.Seconds())
 	if r.Differs != nil {
 		return &exit{exitDivergence, fmt.Errorf("two runs of seed %d are not the same: %w", r.Seed, r.Differs)}
 	}
-	if r.Failed {
-		return a.failure(s, r, open, dir)
-	}
+	var found *reports.Finding
 	out := jsonFuzz{Spec: s, Backend: a.server.backend, Verdict: "held", Runs: r.Runs, Steps: r.Steps, Cut: r.Cut, Witnesses: r.Witnesses, Unseen: r.Unseen}
+	if r.Failed {
+		file, path, err := a.failure(s, r, open, o)
+		if err != nil {
+			return err
+		}
+		f := finding(file, path, reports.New)
+		found = &f
+		out = jsonFuzz{Spec: file.Spec, Backend: a.server.backend, Verdict: "violated", FailedAt: r.Seed, Violation: &file.Violation, File: path,
+			Shrunk: o.shrunk, Reproduce: commandLine(file.Spec, a.server.backend)}
+	}
 	if a.json {
-		return a.write(out)
+		if err := a.write(out); err != nil {
+			return err
+		}
+	} else {
+		a.printFuzz(&out, o)
 	}
-	fmt.Fprintf(a.out, "held: %d runs of %s from seed %d, no invariant was violated\n", r.Runs, s.Scenario, s.Seed)
-	for _, name := range slices.Sorted(maps.Keys(r.Witnesses)) {
-		fmt.Fprintf(a.out, "  %8d runs saw %s\n", r.Witnesses[name], name)
+	if err := a.report(&o.ci, s, r, known, found); err != nil {
+		return &exit{exitCouldNot, err}
 	}
-	for _, name := range r.Unseen {
-		fmt.Fprintf(a.out, "warning: no run saw %s\n", name)
-	}
-	if r.Cut > 0 {
-		fmt.Fprintf(a.out, "warning: %d runs reached the limit of steps and were cut\n", r.Cut)
+	if found != nil || slices.ContainsFunc(known, func(f reports.Finding) bool { return f.Standing == reports.Known }) {
+		return &exit{code: exitViolated}
 	}
 	return nil
 }
 
-// failure makes the failing run again, recorded, and writes its file.
-func (a *app) failure(s replay.Spec, r *fuzz.Report, open replay.Opener, dir string) error {
+func (a *app) printFuzz(f *jsonFuzz, o *fuzzOptions) {
+	if v := f.Violation; v != nil {
+		fmt.Fprintf(a.out, "VIOLATED at seed %d: %s: %s\n%d steps, written to %s\n", f.FailedAt, v.Invariant, v.Detail, o.steps, f.File)
+		if f.Shrunk != "" {
+			fmt.Fprintf(a.out, "shrunk from %d choices to %d, written to %s\n", o.was, o.now, f.Shrunk)
+		}
+		fmt.Fprintf(a.out, "reproduce: %s\n       or: simrun replay %s\n", f.Reproduce, f.File)
+		return
+	}
+	fmt.Fprintf(a.out, "held: %d runs of %s from seed %d, no invariant was violated\n", f.Runs, f.Scenario, f.Seed)
+	for _, name := range slices.Sorted(maps.Keys(f.Witnesses)) {
+		fmt.Fprintf(a.out, "  %8d runs saw %s\n", f.Witnesses[name], name)
+	}
+	for _, name := range f.Unseen {
+		fmt.Fprintf(a.out, "warning: no run saw %s\n", name)
+	}
+	if f.Cut > 0 {
+		fmt.Fprintf(a.out, "warning: %d runs reached the limit of steps and were cut\n", f.Cut)
+	}
+}
+
+// failure makes the failing run again, recorded, writes its file, and shrinks it on the model.
+func (a *app) failure(s replay.Spec, r *fuzz.Report, open replay.Opener, o *fuzzOptions) (*replay.File, string, error) {
 	s.Seed = r.Seed
 	run, err := replay.Once(s, open)
 	switch {
 	case err != nil:
-		return err
+		return nil, "", err
 	case run.Violation != r.Violation:
-		return &exit{exitDivergence, fmt.Errorf("seed %d broke %s in the campaign, and made again it came to %q: a run depends on more than its seed",
+		return nil, "", &exit{exitDivergence, fmt.Errorf("seed %d broke %s in the campaign, and made again it came to %q: a run depends on more than its seed",
 			s.Seed, r.Violation.Invariant, run.Violation.Invariant)}
 	}
 	file := replay.NewFile(run, version())
-	path := filepath.Join(dir, file.Name())
+	path := filepath.Join(o.dir, file.Name())
 	if err := file.Write(path); err != nil {
-		return &exit{exitCouldNot, err}
+		return nil, "", &exit{exitCouldNot, err}
 	}
-	if a.json {
-		err = a.write(jsonFuzz{Spec: s, Backend: a.server.backend, Verdict: "violated", FailedAt: s.Seed, Violation: &file.Violation, File: path,
-			Reproduce: commandLine(s, a.server.backend)})
-	} else {
-		fmt.Fprintf(a.out, "VIOLATED at seed %d: %s: %s\n%d steps, written to %s\nreproduce: %s\n       or: simrun replay %s\n",
-			s.Seed, run.Violation.Invariant, run.Violation.Detail, len(run.Trace.Steps), path, commandLine(s, a.server.backend), path)
+	o.steps = len(file.Steps)
+	if o.noShrink || a.server.backend == "postgres" {
+		return file, path, nil
 	}
+	small, _, err := replay.Shrink(o.ctx, file, version(), scheduler.ShrinkOptions{Tries: shrinkTries, SearchStates: -1})
 	if err != nil {
-		return err
+		return nil, "", &exit{exitCouldNot, fmt.Errorf("shrinking %s: %w", path, err)}
 	}
-	return &exit{code: exitViolated}
+	o.shrunk, o.was, o.now = smallName(path), len(file.Choices()), len(small.Choices())
+	return file, path, small.Write(o.shrunk)
 }
+
+// shrinkTries bounds the runs that fuzz itself spends on shrinking; simrun shrink spends more.
+const shrinkTries = 5000

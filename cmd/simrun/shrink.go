@@ -33,7 +33,7 @@ func (a *app) shrinkCommand() *cobra.Command {
 			return &exit{exitCouldNot, err}
 		}
 		if out == "" {
-			out = strings.TrimSuffix(args[0], ".simrun.json") + ".min.simrun.json"
+			out = smallName(args[0])
 		}
 		started := time.Now()
 		small, how, err := replay.Shrink(c.Context(), file, version(), opt)
@@ -60,4 +60,9 @@ func (a *app) shrinkCommand() *cobra.Command {
 		return nil
 	}
 	return c
+}
+
+// smallName is the name of the file for what the run in a failure file shrinks to.
+func smallName(path string) string {
+	return strings.TrimSuffix(path, ".simrun.json") + ".min.simrun.json"
 }
