@@ -9,9 +9,16 @@ import (
 	"simrun/model/types"
 )
 
+// fataler is what the bench needs of a test.
+type fataler interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
 // bench is a database with one table of two int columns, the first of which is unique, and some sessions.
 type bench struct {
-	t  testing.TB
+	t  fataler
 	st *State
 	tb TableID
 }
@@ -24,7 +31,7 @@ func row(vals ...int) *Row {
 	return NewRow(vs)
 }
 
-func newBench(t testing.TB, sessions int, rows ...*Row) *bench {
+func newBench(t fataler, sessions int, rows ...*Row) *bench {
 	b := &bench{t: t, st: New()}
 	for range sessions {
 		b.st.OpenSession()
@@ -73,7 +80,9 @@ func (b *bench) result(s SessionID, x *Exec, f stmt) string {
 		}
 		return err.Error()
 	}
-	x.End()
+	if b.st.InTx(s) != Idle {
+		x.End()
+	}
 	return out
 }
 
