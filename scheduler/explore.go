@@ -90,7 +90,8 @@ type explorer[S any] struct {
 	path    []Choice
 	names   []string
 	waits   []Wait
-	covered bitset // scratch
+	choices []Choice // scratch
+	covered bitset   // scratch
 	over    bool
 	result  *Exploration
 }
@@ -112,10 +113,14 @@ type asleep struct {
 	feet   Footprint
 }
 
+// set takes a copy of feet, and has every step read the object that stands for its actor.
 func (a *asleep) set(c Choice, feet Footprint) {
 	a.choice = c
-	a.feet = Footprint{slices.Clone(feet.Reads), slices.Clone(feet.Writes)}
+	a.feet = Footprint{append(slices.Clone(feet.Reads), actorObject(c.Actor)), slices.Clone(feet.Writes)}
 }
+
+// actorObject is the object that a step writes which stops the actor.
+func actorObject(actor int32) uint64 { return mix64(0x6163746f72 + uint64(uint32(actor))) }
 
 // visit explores the schedules that go on from s, the state after depth steps. It uses s up.
 func (e *explorer[S]) visit(s S, depth int, sleep []asleep) {
@@ -150,8 +155,9 @@ func (e *explorer[S]) visit(s S, depth int, sleep []asleep) {
 			e.witness(after)
 		}
 		var below []asleep
-		if e.feet != nil {
+		if e.opt.Reduction != ReduceNone {
 			n.step.set(c, e.feet.Footprint(after))
+			e.stops(n, after)
 		}
 		if e.opt.Reduction != ReduceNone {
 			for _, a := range n.sleep {
@@ -172,6 +178,29 @@ func (e *explorer[S]) visit(s S, depth int, sleep []asleep) {
 			n.step = asleep{}
 		}
 		e.mayGoOn()
+	}
+}
+
+// stops adds to what the step of n touches the actors that can no longer move after it. They depend on it, whatever they would
+// touch. An actor that waits for what the step wrote need not be added: its wait shows that it depends.
+func (e *explorer[S]) stops(n *node, after S) {
+	e.choices = e.sys.Choices(after, e.choices[:0])
+	e.waits = e.waits[:0]
+	if e.waiter != nil {
+		e.waits = e.waiter.Waits(after, e.waits)
+	}
+	last := int32(-2)
+	for _, c := range n.choices {
+		if c.Actor == last || c.Actor == n.step.choice.Actor || canMove(e.choices, c.Actor) {
+			continue
+		}
+		last = c.Actor
+		shown := slices.ContainsFunc(e.waits, func(w Wait) bool {
+			return w.Actor == c.Actor && overlap(w.Reads, n.step.feet.Writes)
+		})
+		if !shown {
+			n.step.feet.Writes = append(n.step.feet.Writes, actorObject(c.Actor))
+		}
 	}
 }
 

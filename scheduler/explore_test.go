@@ -44,8 +44,8 @@ func TestReductionKeepsFinalStates(t *testing.T) {
 		if !maps.Equal(want, got) {
 			t.Fatalf("dpor: final states %v, want %v", got, want)
 		}
-		if dpor.Schedules != sleep.Schedules {
-			t.Fatalf("dpor explored %d classes, sleep sets %d", dpor.Schedules, sleep.Schedules)
+		if dpor.Schedules > sleep.Schedules || sleep.Schedules > plain.Schedules {
+			t.Fatalf("%d schedules, %d with sleep sets, %d with dpor", plain.Schedules, sleep.Schedules, dpor.Schedules)
 		}
 	})
 }

@@ -32,6 +32,7 @@ const (
 	opLock                // wait until a == 0, then a = actor+1
 	opFree                // a = 0
 	opPick                // a = 0 or 1
+	opHold                // a = n, and nobody else moves before the actor's next step, if that has no guard
 )
 
 // progState is a state of a program. It is a pointer so that Apply uses states up, as a world's does.
@@ -39,6 +40,7 @@ type progState struct {
 	vars   []int8
 	at     []int8 // next operation of each actor
 	faults int8
+	holder int8      // actor + 1 that alone may move; 0: all may
 	feet   Footprint // of the last step
 }
 
@@ -58,6 +60,7 @@ func (p *program) Choices(s *progState, buf []Choice) []Choice {
 		op, ok := p.next(s, a)
 		switch {
 		case !ok,
+			s.holder != 0 && int(s.holder) != a+1,
 			op.kind == opAwait && s.vars[op.a] != op.n,
 			op.kind == opLock && s.vars[op.a] != 0:
 		case op.kind == opPick:
@@ -66,7 +69,7 @@ func (p *program) Choices(s *progState, buf []Choice) []Choice {
 			buf = append(buf, Choice{Actor: int32(a)})
 		}
 	}
-	if s.faults > 0 {
+	if s.faults > 0 && s.holder == 0 {
 		buf = append(buf, Choice{Actor: Environment, Kind: 1})
 	}
 	return buf
@@ -83,6 +86,7 @@ func (p *program) Apply(s *progState, c Choice) *progState {
 	}
 	op := p.actors[c.Actor][s.at[c.Actor]]
 	s.at[c.Actor]++
+	s.holder = 0
 	a, b := []uint64{object(op.a)}, []uint64{object(op.b)}
 	switch op.kind {
 	case opSet:
@@ -99,6 +103,12 @@ func (p *program) Apply(s *progState, c Choice) *progState {
 	case opLock:
 		s.vars[op.a] = int8(c.Actor) + 1
 		s.feet = Footprint{Writes: a}
+	case opHold:
+		s.vars[op.a] = op.n
+		s.feet = Footprint{Writes: a}
+		if next, ok := p.next(s, int(c.Actor)); ok && next.kind != opAwait && next.kind != opLock {
+			s.holder = int8(c.Actor) + 1
+		}
 	case opFree:
 		s.vars[op.a] = 0
 		s.feet = Footprint{Writes: a}
@@ -113,11 +123,11 @@ func (p *program) Apply(s *progState, c Choice) *progState {
 }
 
 func (p *program) Clone(s *progState) *progState {
-	return &progState{slices.Clone(s.vars), slices.Clone(s.at), s.faults, s.feet}
+	return &progState{slices.Clone(s.vars), slices.Clone(s.at), s.faults, s.holder, s.feet}
 }
 
 func (p *program) Fingerprint(s *progState) uint64 {
-	h := Mix(uint64(s.faults) + 1)
+	h := Mix(uint64(s.faults)<<8 + uint64(s.holder) + 1)
 	for _, v := range s.vars {
 		h = Mix(h ^ uint64(uint8(v)))
 	}
@@ -178,7 +188,7 @@ func (p *program) Encode(s *progState, buf []byte) []byte {
 	for _, a := range s.at {
 		buf = append(buf, byte(a))
 	}
-	return append(buf, byte(s.faults))
+	return append(buf, byte(s.faults), byte(s.holder))
 }
 
 func (p *program) Decode(b []byte) (*progState, []byte, error) {
@@ -191,8 +201,8 @@ func (p *program) Decode(b []byte) (*progState, []byte, error) {
 		s.at[i] = int8(b[i])
 	}
 	b = b[len(s.at):]
-	s.faults = int8(b[0])
-	return s, b[1:], nil
+	s.faults, s.holder = int8(b[0]), int8(b[1])
+	return s, b[2:], nil
 }
 
 func drawProgram(t *rapid.T, actors, length int) *program {
@@ -201,7 +211,7 @@ func drawProgram(t *rapid.T, actors, length int) *program {
 	for range rapid.IntRange(1, actors).Draw(t, "actors") {
 		p.actors = append(p.actors, rapid.SliceOfN(rapid.Custom(func(t *rapid.T) operation {
 			return operation{
-				kind: opKind(rapid.IntRange(0, int(opPick)).Draw(t, "kind")),
+				kind: opKind(rapid.IntRange(0, int(opHold)).Draw(t, "kind")),
 				a:    variable.Draw(t, "a"),
 				b:    variable.Draw(t, "b"),
 				n:    int8(rapid.IntRange(0, 2).Draw(t, "n")),

@@ -48,7 +48,7 @@ func (c *Coverage) state(fingerprint uint64) bool { return c.States.add(fingerpr
 // step takes a step into the ordering of the run: its hash covers the choice, and the histories of all that it touches.
 func (c *Coverage) step(ch Choice, feet Footprint) {
 	c.stepped = true
-	actor := mix64(0x6163746f72 + uint64(uint32(ch.Actor)))
+	actor := actorObject(ch.Actor)
 	h := mix64(uint64(uint32(ch.Actor))<<32|uint64(uint32(ch.Kind))) + mix64(uint64(uint32(ch.Value))^0x76616c)
 	own := c.touched[actor]
 	h = mix64(h ^ own.write ^ c.barrier)
