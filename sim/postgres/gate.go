@@ -10,7 +10,9 @@ import (
 // does nothing more until it is let go; what it waits for may be granted to it meanwhile.
 func (b *Backend) hold(s *session) {
 	if b.server.Gated() && !s.held {
-		s.held = unix.Kill(s.w.PID, unix.SIGSTOP) == nil
+		if s.held = unix.Kill(s.w.PID, unix.SIGSTOP) == nil; s.held {
+			b.server.held.Add(1)
+		}
 	}
 }
 
@@ -19,6 +21,7 @@ func (b *Backend) letGo(s *session) {
 	if s.held {
 		_ = unix.Kill(s.w.PID, unix.SIGCONT)
 		s.held = false
+		b.server.held.Add(-1)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -23,9 +24,12 @@ type Server struct {
 	version int    // as server_version_num
 	tag     string // random, in the names of our databases
 
+	held atomic.Int32 // backends that are stopped
+
 	mu        sync.Mutex
 	keeper    *wire.Conn      // the connection that stands for this process, to the server's own database
 	databases map[string]bool // that we made and have not dropped
+	unwanted  []string        // to be dropped when no backend is held
 	serial    int
 	closed    bool
 }
@@ -175,7 +179,8 @@ func (s *Server) CreateDatabase() (string, error) {
 	return name, nil
 }
 
-// DropDatabase drops a database that CreateDatabase made, and ends its connections.
+// DropDatabase drops a database that CreateDatabase made, and ends its connections. DROP DATABASE waits until every backend of
+// the server has taken note, which one that is held never does: while there are any, the database is dropped later.
 func (s *Server) DropDatabase(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,7 +188,14 @@ func (s *Server) DropDatabase(name string) error {
 		return fmt.Errorf("database %s is not one that simrun made", name)
 	}
 	delete(s.databases, name)
-	return s.keeper.Run(dropDatabase(name))
+	s.unwanted = append(s.unwanted, name)
+	for len(s.unwanted) > 0 && s.held.Load() == 0 {
+		if err := s.keeper.Run(dropDatabase(s.unwanted[0])); err != nil {
+			return err
+		}
+		s.unwanted = s.unwanted[1:]
+	}
+	return nil
 }
 
 func dropDatabase(name string) string { return "DROP DATABASE IF EXISTS " + name + " WITH (FORCE)" }

@@ -1,0 +1,267 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"simrun/sim"
+)
+
+// Pair is the model and the server in lock-step. The model goes first and predicts whether a request completes or waits, and
+// for whom, so that the server's answer is awaited and not guessed; then the two answers are compared. The first difference
+// ends the run with a *sim.Divergence.
+type Pair struct {
+	model   sim.Backend
+	server  *Backend
+	locks   bool     // compare the session's locks after each step
+	last    []string // of each session: its request, for messages
+	failure error
+}
+
+// NewPair makes the setup on the model and on the server. compareLocks compares a session's locks with pg_locks after each of its
+// steps too.
+func (s *Server) NewPair(setup *sim.Setup, compareLocks bool) (sim.Backend, error) {
+	model, err := sim.NewModel(setup)
+	if err != nil {
+		return nil, err
+	}
+	server, err := s.NewBackend(setup)
+	if err != nil {
+		return nil, err
+	}
+	return PairOf(model, server, compareLocks), nil
+}
+
+// PairOf puts a model and a server that hold the same setup in lock-step.
+func PairOf(model sim.Backend, server *Backend, compareLocks bool) *Pair {
+	return &Pair{model: model, server: server, locks: compareLocks}
+}
+
+// Gated says whether the server's backends are held while they wait, see Server.Gated.
+func (p *Pair) Gated() bool { return p.server.Gated() }
+
+// Open starts a session on both.
+func (p *Pair) Open(session int, spec sim.ActorSpec) error {
+	for len(p.last) <= session {
+		p.last = append(p.last, "")
+	}
+	return p.both("open", session, p.model.Open(session, spec), p.server.Open(session, spec))
+}
+
+// Close ends the session on both.
+func (p *Pair) Close(session int) error {
+	return p.both("close", session, p.model.Close(session), p.server.Close(session))
+}
+
+// both wants that two calls without an answer fail or succeed alike; a failure of both is the model's.
+func (p *Pair) both(what string, session int, model, server error) error {
+	if (model == nil) == (server == nil) {
+		return model
+	}
+	return p.diverge(fmt.Sprintf("%s of session %d", what, session), "outcome", errorText(model), errorText(server))
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	return err.Error()
+}
+
+func (p *Pair) diverge(step, what, model, server string) error {
+	if p.failure == nil {
+		if !p.Gated() {
+			what += " (sessions that one step frees race each other on a server that simrun did not start)"
+		}
+		p.failure = &sim.Divergence{Step: step, What: what, Model: model, Server: server}
+	}
+	return p.failure
+}
+
+// Submit starts a request on both.
+func (p *Pair) Submit(session int, req sim.Request) (sim.Reply, error) {
+	if p.failure != nil {
+		return sim.Reply{}, p.failure
+	}
+	model, err := p.model.Submit(session, req)
+	if err != nil {
+		return model, err
+	}
+	p.last[session] = describe(session, req)
+	server, err := p.server.submit(session, req, predicted(model))
+	if err != nil {
+		return model, err
+	}
+	return model, p.compare(session, model, server)
+}
+
+// Resume lets a woken session go on, on both.
+func (p *Pair) Resume(session int) (sim.Reply, error) {
+	if p.failure != nil {
+		return sim.Reply{}, p.failure
+	}
+	model, err := p.model.Resume(session)
+	if err != nil {
+		return model, err
+	}
+	server, err := p.server.resume(session, predicted(model))
+	if err != nil {
+		return model, err
+	}
+	return model, p.compare(session, model, server)
+}
+
+// Interrupt ends the blocked statement of a session, on both.
+func (p *Pair) Interrupt(session int, sqlstate string) (sim.Reply, error) {
+	if p.failure != nil {
+		return sim.Reply{}, p.failure
+	}
+	model, err := p.model.Interrupt(session, sqlstate)
+	if err != nil {
+		return model, err
+	}
+	server, err := p.server.Interrupt(session, sqlstate)
+	if err != nil {
+		return model, err
+	}
+	return model, p.compare(session, model, server)
+}
+
+func predicted(r sim.Reply) expectation {
+	if r.Blocked {
+		return expectWait
+	}
+	return expectAnswer
+}
+
+// describe is a request in words.
+func describe(session int, req sim.Request) string {
+	text := fmt.Sprintf("session %d: %s", session, strings.TrimSpace(req.SQL))
+	if len(req.Args) > 0 {
+		text += fmt.Sprintf(" with %v", req.Args)
+	}
+	return text
+}
+
+// compare wants that both gave the same answer and stand the same afterwards.
+func (p *Pair) compare(session int, model, server sim.Reply) error {
+	step := p.last[session]
+	if model.Blocked != server.Blocked {
+		return p.diverge(step, "outcome", Summary(model), Summary(server))
+	}
+	if model.Blocked {
+		return p.compareWaits(session, model, server)
+	}
+	if what, m, s := differ(model, server, strings.Contains(strings.ToLower(step), "order by")); what != "" {
+		return p.diverge(step, what, m, s)
+	}
+	if p.locks {
+		return p.compareLocks(session)
+	}
+	return nil
+}
+
+// compareWaits compares for whom the two wait. A cycle that the model does not have is one that a backend's look for
+// deadlocks breaks by changing the order of a queue; as all backends that wait are held before they look, one is let go to do it.
+func (p *Pair) compareWaits(session int, model, server sim.Reply) error {
+	closed, predicted := p.server.Deadlock(), p.model.Deadlock()
+	if len(closed) > 0 && len(predicted) == 0 {
+		r, err := p.server.Interrupt(session, "40P01")
+		if err != nil {
+			return err
+		}
+		if server = r; !r.Blocked {
+			return p.diverge(p.last[session], "outcome", Summary(model), Summary(server))
+		}
+	}
+	if len(closed) == 0 && len(predicted) > 0 {
+		return p.diverge(p.last[session], "deadlock", fmt.Sprint("sessions ", predicted), "none")
+	}
+	if !slices.Equal(model.By, server.By) {
+		return p.diverge(p.last[session], "holders", Summary(model), Summary(server))
+	}
+	return nil
+}
+
+// Woken appends the blocked sessions whose wait is over, in the model's order.
+func (p *Pair) Woken(buf []int) []int {
+	if p.failure != nil {
+		return buf
+	}
+	n := len(buf)
+	buf = p.model.Woken(buf)
+	if !p.Gated() {
+		return buf // freed sessions went on at once, and others may be freed by them
+	}
+	model, server := slices.Sorted(slices.Values(buf[n:])), p.server.Woken(nil)
+	if !slices.Equal(model, server) {
+		_ = p.diverge("the last step", "woken sessions", fmt.Sprint(model), fmt.Sprint(server))
+		return buf[:n]
+	}
+	return buf
+}
+
+// Deadlock returns the sessions of a closed wait cycle. Each blocked reply was compared in this respect.
+func (p *Pair) Deadlock() []int { return p.model.Deadlock() }
+
+// SetNow sets the simulated time of both.
+func (p *Pair) SetNow(t time.Time) error {
+	return p.both("setting the clock", -1, p.model.SetNow(t), p.server.SetNow(t))
+}
+
+// Query runs a read-only query on both.
+func (p *Pair) Query(sql string) (*sim.Result, error) {
+	if p.failure != nil {
+		return nil, p.failure
+	}
+	model, merr := p.model.Query(sql)
+	server, serr := p.server.Query(sql)
+	m, s := sim.Reply{Result: model, Err: databaseError(merr)}, sim.Reply{Result: server, Err: databaseError(serr)}
+	if serr != nil && s.Err == nil {
+		return nil, serr
+	}
+	if merr != nil && m.Err == nil {
+		return nil, merr
+	}
+	if what, ms, ss := differ(m, s, false); what != "" {
+		return nil, p.diverge("query "+sql, what, ms, ss)
+	}
+	return model, merr
+}
+
+// Reset takes both back to the seed.
+func (p *Pair) Reset() error {
+	p.failure = nil
+	return p.both("reset", -1, p.model.Reset(), p.server.Reset())
+}
+
+// Shutdown frees both.
+func (p *Pair) Shutdown() error {
+	merr := p.model.Shutdown()
+	if err := p.server.Shutdown(); err != nil {
+		return err
+	}
+	return merr
+}
+
+// Track and Acquired are the model's.
+func (p *Pair) Track(on bool) {
+	if t, ok := p.model.(sim.LockTracker); ok {
+		t.Track(on)
+	}
+}
+
+// Acquired returns the locks that the session acquired in its last step, as the model tells them.
+func (p *Pair) Acquired(session int) []sim.Lock {
+	if t, ok := p.model.(sim.LockTracker); ok {
+		return t.Acquired(session)
+	}
+	return nil
+}
+
+var (
+	_ sim.Backend     = (*Pair)(nil)
+	_ sim.LockTracker = (*Pair)(nil)
+)
