@@ -47,6 +47,7 @@ type plan struct {
 	wholeRun  []int
 	stateful  bool                // an Always or Quiescent invariant reads more than committed data
 	watched   bool                // someone wants the Steps
+	clocked   bool                // the schema asks for the time
 	needLocks bool                // a WholeRun invariant reads the acquired locks
 	names     [][stepKinds]string // of each actor's choices, but for StepChoose
 	verdicts  verdicts
@@ -134,6 +135,7 @@ func (p *plan) check() error {
 		p.stateful = p.stateful || inv.Check != nil
 		p.needLocks = p.needLocks || inv.NeedsLocks
 	}
+	p.clocked = asksTime(p.setup.Schema)
 	p.watched = p.opts.Record || len(p.monitored) > 0
 	return nil
 }
@@ -184,6 +186,9 @@ func (s *System) Trim() {
 // start makes a world at the beginning of a run. A backend that cannot be copied is reset.
 func (s *System) start() *World {
 	w := s.blank()
+	*w = World{plan: s.plan, actors: w.actors, monitors: w.monitors, step: w.step, seen: w.seen[:0], woken: w.woken[:0],
+		reads: w.reads[:0], writes: w.writes[:0]}
+	clear(w.actors)
 	w.now = Epoch.UnixNano()
 	w.changed = true
 	if s.cloner != nil {
@@ -215,7 +220,7 @@ func (s *System) start() *World {
 	return w
 }
 
-// blank returns a world of the right shape, with nothing in it.
+// blank returns a world of the right shape, with anything in it.
 func (s *System) blank() *World {
 	if n := len(s.free); n > 0 {
 		w := s.free[n-1]
@@ -292,19 +297,6 @@ func (s *System) Fingerprint(w *World) uint64 {
 	}
 	return scheduler.Mix(h)
 }
-
-// Footprint is scheduler.Footprinter's.
-func (s *System) Footprint(w *World) scheduler.Footprint {
-	if !s.prints {
-		return scheduler.Footprint{Writes: everything}
-	}
-	return scheduler.Footprint{Reads: w.reads, Writes: w.writes}
-}
-
-// everything is the object that conflicts with all others; clockObject is what advancing the clock writes.
-var everything = []uint64{0}
-
-const clockObject = 0x636c6f636b
 
 // Fair is scheduler.Fair's: faults may never happen.
 func (s *System) Fair(c scheduler.Choice) bool {

@@ -120,6 +120,7 @@ func (w *World) deliver(i int, o *observation) (events []Event) {
 		case askNow:
 			v := valueObservation(w.now)
 			o = &v
+			w.readClock()
 			continue
 		case askAttempt:
 			v := valueObservation(int64(a.restarts))
@@ -127,6 +128,7 @@ func (w *World) deliver(i int, o *observation) (events []Event) {
 			continue
 		case askSleep:
 			a.status, a.wakeAt = asleep, w.now+int64(ask.sleep)
+			w.readClock()
 		}
 		return events
 	}
