@@ -14,6 +14,10 @@ type Database struct {
 	sess  []*session
 	now   int64 // simulated time, microseconds since 2000-01-01 UTC
 
+	prints   bool // footprints are recorded
+	tracked  bool // acquired locks are recorded
+	acquired []AcquiredLock
+
 	uuids, randoms storage.TableID // sequences behind gen_random_uuid() and random()
 }
 
@@ -25,8 +29,8 @@ func NewDatabase() *Database {
 	s := d.st.OpenSession()
 	d.st.Begin(s, storage.TxOptions{Implicit: true})
 	x := d.st.NewExec(s)
-	d.uuids = x.CreateSequence(storage.SequenceSpec{Name: "uuids", Start: 1, Inc: 1, Min: 1, Max: 1<<47 - 1, Cache: 1})
-	d.randoms = x.CreateSequence(storage.SequenceSpec{Name: "randoms", Start: 1, Inc: 1, Min: 1, Max: 1<<47 - 1, Cache: 1})
+	d.uuids = x.CreateSequence(storage.SequenceSpec{Name: "uuids", Start: 1, Inc: 1, Min: 1, Max: 1<<47 - 1})
+	d.randoms = x.CreateSequence(storage.SequenceSpec{Name: "randoms", Start: 1, Inc: 1, Min: 1, Max: 1<<47 - 1})
 	x.End()
 	if err := d.st.Commit(s); err != nil {
 		panic("sql: the empty database cannot be made: " + err.Error())
@@ -138,17 +142,25 @@ var interruptMessages = map[string]string{
 	"25P03": "terminating connection due to idle-in-transaction timeout",
 }
 
-// Interrupt ends the blocked statement of a session with an error.
+// Interrupt makes the wait of a blocked session fail with an error, which a PL/pgSQL block may catch; the statement then goes
+// on to its end or to its next wait.
 func (d *Database) Interrupt(i int, sqlstate string) Reply {
 	s := d.session(i)
-	d.st.Interrupt(s.id)
+	d.startStep()
 	msg, ok := interruptMessages[sqlstate]
 	if !ok {
 		msg = "canceling statement due to user request"
 	}
 	err := types.NewError(sqlstate, msg)
-	if sqlstate == "57P01" {
+	switch sqlstate {
+	case "40P01":
+		err.Hint = "See server log for query details."
+	case "57P01", "25P03":
 		err.Severity = "FATAL"
 	}
-	return d.failed(s, err)
+	if s.req == nil {
+		return Reply{Err: types.NewError("XX000", "the session is not blocked"), Tx: d.txByte(s)}
+	}
+	d.st.Interrupt(s.id, err)
+	return d.resume(s)
 }

@@ -174,7 +174,7 @@ func (q *query) insertSource(out *insertNode, r *Relation, n *pg.InsertStmt, col
 		out.child = &resultNode{slot: a.newSlot()}
 		return exprs, nil
 	case len(sel.ValuesLists) > 0 && sel.WithClause == nil && len(sel.SortClause) == 0 && sel.LimitCount == nil && sel.LimitOffset == nil:
-		return exprs, q.insertValues(out, r, sel, cols, len(n.Cols) > 0, exprs, overriding)
+		return exprs, q.insertValues(out, r, sel, cols, n.Cols, exprs, overriding)
 	}
 	sub := a.newQuery(q)
 	p, err := sub.selectPlan(sel)
@@ -218,7 +218,7 @@ func (a *analyzer) identity(e expr, c *Column, o pg.OverridingKind, loc int32) (
 	return e, nil
 }
 
-func (q *query) insertValues(out *insertNode, r *Relation, sel *pg.SelectStmt, cols []int, named bool, exprs []expr, o pg.OverridingKind) error {
+func (q *query) insertValues(out *insertNode, r *Relation, sel *pg.SelectStmt, cols []int, named []*pg.Node, exprs []expr, o pg.OverridingKind) error {
 	a := q.a
 	var rows [][]expr
 	width := -1
@@ -231,8 +231,8 @@ func (q *query) insertValues(out *insertNode, r *Relation, sel *pg.SelectStmt, c
 		if len(items) > len(cols) {
 			return a.errorf(nodeLocation(items[len(cols)]), "42601", "INSERT has more expressions than target columns")
 		}
-		if named && len(items) < len(cols) {
-			return a.errorf(-1, "42601", "INSERT has more target columns than expressions")
+		if len(named) > len(items) {
+			return a.errorf(named[len(items)].GetResTarget().Location, "42601", "INSERT has more target columns than expressions")
 		}
 		row := make([]expr, len(r.Columns))
 		for i, en := range items {

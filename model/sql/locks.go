@@ -43,7 +43,7 @@ func (d *Database) lockRow(i int, l storage.LockInfo) LockRow {
 			r.Key = fmt.Sprintf("%d,%d", l.Tag.Advisory.Key, l.Tag.Advisory.Key2)
 		}
 	default:
-		r.LockType, r.Key = "object", l.Tag.Name
+		r.LockType, r.Key = "object", fmt.Sprint(l.Tag.Object)
 	}
 	return r
 }

@@ -167,7 +167,7 @@ func tagOf(tag string, n int64) string {
 // bind encodes the arguments of a request for the parameter types.
 func (c *Compiled) bind(f *frame, r *request) error {
 	if len(r.args) != len(c.params) {
-		return types.Errorf("08P01", "bind message supplies %d parameters, but prepared statement \"\" requires %d", len(r.args), len(c.params))
+		return clientError("expected %d arguments, got %d", len(c.params), len(r.args))
 	}
 	f.params = f.params[:0]
 	for i, arg := range r.args {
@@ -178,6 +178,12 @@ func (c *Compiled) bind(f *frame, r *request) error {
 		f.params = append(f.params, v)
 	}
 	return nil
+}
+
+// clientError is an error that pgx finds before it sends anything: it has no SQLSTATE, and the transaction does not notice.
+func clientError(format string, args ...any) *types.Error {
+	e := types.Errorf("", format, args...)
+	return e
 }
 
 // encode makes the value that a client sends for an argument.

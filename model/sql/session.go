@@ -82,6 +82,7 @@ func (d *Database) Submit(i int, sql string, args []any) Reply {
 
 func (d *Database) submit(i int, t *text, args []any, extended bool) Reply {
 	s := d.session(i)
+	d.startStep()
 	if t.err != nil {
 		return d.failed(s, t.err)
 	}
@@ -98,9 +99,14 @@ func (d *Database) submit(i int, t *text, args []any, extended bool) Reply {
 // Resume lets a woken session go on.
 func (d *Database) Resume(i int) Reply {
 	s := d.session(i)
+	d.startStep()
 	if s.req == nil {
 		return Reply{Err: types.NewError("XX000", "the session is not blocked"), Tx: d.txByte(s)}
 	}
+	return d.resume(s)
+}
+
+func (d *Database) resume(s *session) Reply {
 	r := *s.req
 	s.req = nil
 	s.settings = r.before
@@ -157,6 +163,9 @@ func (d *Database) failed(s *session, err *types.Error) Reply {
 	s.req = nil
 	switch d.st.InTx(s.id) {
 	case storage.Active:
+		if err.Code == "" && s.explicit {
+			break // the client's own error
+		}
 		d.st.Fail(s.id)
 		s.settings = s.txSettings
 		if n := len(s.saved); n > 0 {
@@ -242,7 +251,7 @@ func (d *Database) statement(s *session, r *request, x *storage.Exec) (*Result, 
 		x = d.st.NewExec(s.id)
 	}
 	res, err := d.execute(s, r, c, x)
-	if err == nil {
+	if e, ok := err.(*types.Error); err == nil || ok && e.Code == "" {
 		x.End()
 	}
 	return res, err

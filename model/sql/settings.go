@@ -203,6 +203,9 @@ func (s *session) setParameter(name, value string, local, reset bool) error {
 	if p.check != nil && !reset {
 		v, ok := p.check(value)
 		if !ok {
+			if p.value == "on" || p.value == "off" {
+				return types.Errorf("22023", "parameter %q requires a Boolean value", name)
+			}
 			return types.Errorf("22023", "invalid value for parameter %q: %q", name, value)
 		}
 		value = v

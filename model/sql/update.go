@@ -39,7 +39,7 @@ func (q *query) setClause(list []*pg.Node, r *Relation, it *nsItem) ([]setCol, e
 		}
 		for _, s := range sets {
 			if s.col == col {
-				return nil, a.errorf(rt.Location, "42601", "multiple assignments to same column %q", rt.Name)
+				return nil, a.errorf(-1, "42601", "multiple assignments to same column %q", rt.Name)
 			}
 		}
 		c := &r.Columns[col]

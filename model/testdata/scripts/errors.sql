@@ -1,0 +1,86 @@
+setup: CREATE TABLE t (k int PRIMARY KEY, v int NOT NULL, s varchar(3), CONSTRAINT positive CHECK (v > 0))
+setup: INSERT INTO t VALUES (1, 1, 'a')
+a: SELEC 1
+a: SELECT * FROM missing
+a: SELECT missing FROM t
+a: SELECT t.missing FROM t
+a: SELECT x.k FROM t
+a: SELECT k FROM t, t AS t2
+a: SELECT 1 + 'x'
+a: SELECT 1 + true
+a: SELECT nofunc(1)
+a: SELECT k, count(*) FROM t
+a: SELECT count(count(*)) FROM t
+a: SELECT k FROM t WHERE count(*) > 1
+a: SELECT 1/0
+a: SELECT 'abc'::int
+a: SELECT 2147483647 + 1
+a: SELECT (SELECT k FROM t UNION ALL SELECT 2)
+a: INSERT INTO t VALUES (1, 2)
+a: INSERT INTO t VALUES (2, NULL)
+a: INSERT INTO t VALUES (2, -1)
+a: INSERT INTO t VALUES (2, 1, 'abcd')
+a: INSERT INTO t VALUES (2, 1, 'abc', 5)
+a: INSERT INTO t (k, nope) VALUES (2, 1)
+a: INSERT INTO t (k, v) VALUES (2)
+a: INSERT INTO t (k, k) VALUES (2, 2)
+a: INSERT INTO t (k, v) VALUES (2, 'x')
+a: INSERT INTO t (k, v) VALUES (2, true)
+a: INSERT INTO t VALUES (2, 2) ON CONFLICT (v) DO NOTHING
+a: INSERT INTO t VALUES (2, 2), (2, 3) ON CONFLICT (k) DO UPDATE SET v = excluded.v
+a: UPDATE t SET nope = 1
+a: UPDATE t SET v = 1, v = 2
+a: UPDATE t SET v = 'x'
+a: UPDATE t SET v = 0
+a: UPDATE t SET k = NULL
+a: UPDATE nope SET v = 1
+a: DELETE FROM t WHERE nope
+a: DELETE FROM t WHERE k
+a: SELECT * FROM t ORDER BY 5
+a: SELECT * FROM t WHERE k = 1 GROUP BY v
+a: SELECT DISTINCT k FROM t ORDER BY v
+a: SELECT k FROM t UNION SELECT s FROM t
+a: SELECT k, v FROM t UNION SELECT k FROM t
+a: SELECT k FROM t LIMIT -1
+a: SELECT k FROM t FOR UPDATE OF x
+a: SELECT count(*) FROM t FOR UPDATE
+a: SELECT DISTINCT k FROM t FOR UPDATE
+a: SELECT $1 -- args []
+a: SELECT k FROM t WHERE k = $1 -- args [1, 2]
+a: COMMIT
+a: ROLLBACK
+a: SAVEPOINT x
+a: BEGIN
+a: BEGIN
+a: SELECT 1/0
+a: SELECT 1
+a: SAVEPOINT y
+a: COMMIT
+a: BEGIN
+a: ROLLBACK TO nope
+a: ROLLBACK
+a: BEGIN
+a: SAVEPOINT s1
+a: SELECT 1/0
+a: ROLLBACK TO s1
+a: SELECT 1
+a: RELEASE s1
+a: RELEASE s1
+a: ROLLBACK
+a: INSERT INTO t VALUES (5, 5); SELECT 1/0; INSERT INTO t VALUES (6, 6)
+a: SELECT * FROM t
+a: BEGIN; INSERT INTO t VALUES (5, 5); COMMIT; SELECT k FROM t ORDER BY k
+a: LOCK TABLE t
+a: SET nope = 1
+a: SET enable_seqscan = 'abc'
+a: SHOW nope
+a: BEGIN ISOLATION LEVEL REPEATABLE READ
+a: SHOW transaction_isolation
+a: SELECT 1
+a: SET TRANSACTION ISOLATION LEVEL READ COMMITTED
+a: ROLLBACK
+a: BEGIN READ ONLY
+a: INSERT INTO t VALUES (9, 9)
+a: ROLLBACK
+a: WITH d AS (DELETE FROM t) SELECT * FROM d
+a: SELECT * FROM (WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d) x
