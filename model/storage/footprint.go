@@ -24,6 +24,7 @@ const (
 	idUnique                      // what a unique index holds for a key, in progress included
 	idOrder                       // the end of a heap
 	idLock
+	idSnapshot // written by who takes a snapshot that outlives the step, read by who commits changes: so commits commute
 	idSequence
 	idCatalog
 	idSerial
@@ -79,6 +80,19 @@ func (st *State) touchLock(t ltag, m TableLock) {
 	st.foot.add(footID(idLock, uint64(t.kind)<<32|uint64(t.rel), t.id), write)
 }
 
+// touchQueue notes that a wait queue has changed, or that what it waits for has ended.
+func (st *State) touchQueue(t ltag) {
+	if st.foot.on {
+		st.foot.add(footID(idLock, uint64(t.kind)<<32|uint64(t.rel), t.id), true)
+	}
+}
+
+func (st *State) touchSnapshot(kept bool) {
+	if st.foot.on {
+		st.foot.add(footID(idSnapshot, 0, 0), kept)
+	}
+}
+
 func (st *State) touchScan(c *Cursor) {
 	if c.index < 0 {
 		st.foot.add(footID(idTable, uint64(c.rel), 0), false)
@@ -94,9 +108,18 @@ func (st *State) touchKey(r *relation, index int, hash uint64, write bool) {
 	}
 }
 
+// touchRow notes a row by the version tid and those it came from: who waits at an older one follows to the newer ones.
 func (st *State) touchRow(r *relation, tid TID, write bool) {
-	if st.foot.on {
+	if !st.foot.on {
+		return
+	}
+	for tid != 0 {
 		st.foot.add(footID(idRow, uint64(r.id), uint64(tid)), write)
+		v := r.get(tid)
+		if v == nil {
+			return
+		}
+		tid = v.prev
 	}
 }
 
@@ -137,6 +160,7 @@ func (st *State) touchCatalog(class, name string, write bool) {
 func (st *State) touchCommit(s *session) {
 	if st.foot.on {
 		st.touchLog(s, 0, true)
+		st.touchSnapshot(false)
 	}
 }
 

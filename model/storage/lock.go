@@ -306,6 +306,10 @@ func (st *State) enqueue(s *session, t ltag, m TableLock, level int16, mine mode
 			ahead |= bit(w.wait.mode)
 		}
 	}
+	st.touchQueue(t)
+	if s.stmtSnap.ok {
+		st.touchSnapshot(true)
+	}
 	own(&st.shared, shareQueue, &st.queue)
 	st.queue = slices.Insert(st.queue, at, s.id)
 	s.wait = wait{state: waiting, tag: t, mode: m, level: level}

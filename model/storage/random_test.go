@@ -250,3 +250,62 @@ func TestClones(t *testing.T) {
 	})
 }
 
+
+func independent(a, b Footprint) bool {
+	for _, w := range a.Writes {
+		if slices.Contains(b.Writes, w) || slices.Contains(b.Reads, w) {
+			return false
+		}
+	}
+	for _, w := range b.Writes {
+		if slices.Contains(a.Reads, w) {
+			return false
+		}
+	}
+	return true
+}
+
+func clone(f Footprint) Footprint { return Footprint{slices.Clone(f.Reads), slices.Clone(f.Writes)} }
+
+// TestFootprints takes two steps of different sessions that touch nothing in common in either order: that must give the
+// same results and the same fingerprint. It tests footprints, and that fingerprints are canonical.
+func TestFootprints(t *testing.T) {
+	commuted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, 3, row(0, 0), row(1, 10), row(2, 20))
+		w.st.Track(true)
+		var log []string
+		for range rapid.IntRange(1, 40).Draw(t, "n") {
+			a, b := drawAction(t, 3), drawAction(t, 3)
+			if a.s == b.s || a.kind == 19 || b.kind == 19 || len(w.st.Woken(nil)) > 0 {
+				w.do(a)
+				continue
+			}
+			one, two := w.clone(), w.clone()
+			one.st.ResetFootprint()
+			oneA := one.step(a)
+			fa := clone(one.st.Footprint())
+			one.st.ResetFootprint()
+			oneB := one.step(b)
+			fb := clone(one.st.Footprint())
+			if oneA != "" && oneB != "" && independent(fa, fb) {
+				commuted++
+				twoB := two.step(b)
+				twoA := two.step(a)
+				what := fmt.Sprintf("%d: %s\n%d: %s\nthe other way round\n%d: %s\n%d: %s\nafter\n%s", a.s, oneA, b.s, oneB, b.s, twoB, a.s, twoA, strings.Join(log, "\n"))
+				if oneA != twoA || oneB != twoB {
+					t.Fatalf("results depend on the order:\n%s\n%v %v", what, fa, fb)
+				}
+				if one.st.Fingerprint() != two.st.Fingerprint() {
+					t.Fatalf("fingerprint depends on the order:\n%s\nfootprints %v %v", what, fa, fb)
+				}
+			}
+			if out := w.do(a); out != "" {
+				log = append(log, fmt.Sprintf("%d: %s", a.s, out))
+			}
+		}
+	})
+	if commuted < 100 {
+		t.Fatalf("only %d pairs of steps were independent", commuted)
+	}
+}

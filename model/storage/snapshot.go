@@ -27,6 +27,7 @@ func (st *State) takeSnapshot(s *session) Snapshot {
 	snap := Snapshot{csn: st.csn, xmin: st.oldestXID(), cid: s.cid, own: s.id, ok: true}
 	if s.opts.Isolation >= RepeatableRead {
 		s.txSnap = snap
+		st.touchSnapshot(true)
 		if s.opts.Isolation == Serializable {
 			st.serBegin(s)
 		}

@@ -166,6 +166,9 @@ func (st *State) pushSub(s *session, b sub) {
 // which is given up.
 func (st *State) endSub(s *session) {
 	l := s.level()
+	if st.foot.on {
+		st.touchLog(s, s.subs[l].writes, false)
+	}
 	own(&s.shared, ownSubs, &s.subs)
 	s.subs = s.subs[:l]
 	if slices.ContainsFunc(s.held, func(h hold) bool { return h.level >= l }) {
@@ -280,6 +283,7 @@ func (st *State) dropXIDs(s *session, level int16) {
 		own(&st.shared, shareActive, &st.active)
 		st.active = slices.Delete(st.active, i, i+1)
 		if len(st.queue) > 0 {
+			st.touchQueue(xidTag(a.xid))
 			st.wake(xidTag(a.xid))
 		}
 	}
