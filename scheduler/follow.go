@@ -30,6 +30,7 @@ type follow struct {
 	names  []string
 	strict bool
 	next   int
+	made   []string // the names of the choices made
 	err    error
 }
 
@@ -40,7 +41,7 @@ func (s *follow) Name() string {
 	return "replay-loosely"
 }
 
-func (s *follow) Begin(uint64, *Plan) { s.next, s.err = 0, nil }
+func (s *follow) Begin(uint64, *Plan) { s.next, s.made, s.err = 0, s.made[:0], nil }
 func (s *follow) Err() error          { return s.err }
 
 func (s *follow) Pick(v *View) int {
@@ -49,6 +50,7 @@ func (s *follow) Pick(v *View) int {
 		s.next++
 		for i := range v.Choices {
 			if v.NameOf(i) == name {
+				s.made = append(s.made, name)
 				return i
 			}
 		}
@@ -64,7 +66,9 @@ func (s *follow) Pick(v *View) int {
 	if s.strict {
 		return -1
 	}
-	return byRule(v)
+	i := byRule(v)
+	s.made = append(s.made, v.NameOf(i))
+	return i
 }
 
 // byRule is the rule that FollowLoosely ends a run with.

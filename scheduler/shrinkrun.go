@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -23,25 +22,23 @@ const searchStatesDefault = 20_000
 // ShrinkRun makes a failing run of sys small: it runs candidates of Shrink on sys, from the same initial state, until no pass
 // helps, and then looks breadth-first whether a shorter one is near the beginning. The outcome breaks the same invariant.
 func ShrinkRun[S any](ctx context.Context, sys System[S], initial int, names []string, opt ShrinkOptions) (*Outcome, *Shrunk, error) {
-	limits := opt.Limits
-	first := runNames(sys, initial, names, limits, nil)
-	if first.Violation.Invariant == "" {
+	c := newCandidates(sys, initial, opt.Limits)
+	first := c.run(names)
+	if !first.Failed() {
 		return nil, nil, errors.New("the run to shrink does not fail")
 	}
-	known := newNameBook()
-	known.learn(first)
-	shrunk := Shrink(ctx, first.Names, Shrinking{Choice: known.choice, Smaller: known.smaller, Tries: opt.Tries},
+	invariant := first.Violation.Invariant
+	shrunk := Shrink(ctx, first.Names, Shrinking{Choice: c.book.choice, Smaller: c.book.smaller, Tries: opt.Tries},
 		func(candidate []string) ([]string, bool) {
-			o := runNames(sys, initial, candidate, limits, known)
-			if o.Violation.Invariant != first.Violation.Invariant {
+			o := c.run(candidate)
+			if o.Violation.Invariant != invariant {
 				return nil, false
 			}
-			known.learn(o)
-			limits.Steps = max(len(o.Choices), 1) // a longer run is no better
+			c.runner.limits.Steps = max(o.Steps(), 1) // a longer run is no better
 			return o.Names, true
 		})
 	if opt.SearchStates >= 0 && len(shrunk.Names) > 1 {
-		better, err := searchShorter(ctx, sys, initial, first.Violation.Invariant, shrunk.Names, opt)
+		better, err := searchShorter(ctx, sys, initial, invariant, shrunk.Names, opt)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -50,22 +47,41 @@ func ShrinkRun[S any](ctx context.Context, sys System[S], initial int, names []s
 			shrunk.Passes = append(shrunk.Passes, PassCount{"search", 1, 1})
 		}
 	}
-	last := runNames(sys, initial, shrunk.Names, opt.Limits, nil)
-	if last.Violation.Invariant != first.Violation.Invariant {
-		return nil, nil, fmt.Errorf("the shrunk run does not fail again: Apply or Choices depend on something besides the state")
+	last := *newCandidates(sys, initial, opt.Limits).run(shrunk.Names)
+	if last.Violation.Invariant != invariant {
+		return nil, nil, errors.New("the shrunk run does not fail again: Apply or Choices depend on something besides the state")
 	}
-	return last, shrunk, nil
+	return &last, shrunk, nil
 }
 
-// runNames runs a schedule tolerantly.
-func runNames[S any](sys System[S], initial int, names []string, limits Limits, book *nameBook) *Outcome {
-	r := NewRunner(sys, FollowLoosely(names), limits)
-	r.Plan = &Plan{}
-	if book != nil {
-		book.watch(&r.view)
+// candidates runs schedules tolerantly and remembers the names it comes across.
+type candidates[S any] struct {
+	runner  *Runner[S]
+	follow  *follow
+	initial int
+	book    *nameBook
+}
+
+func newCandidates[S any](sys System[S], initial int, limits Limits) *candidates[S] {
+	c := &candidates[S]{follow: &follow{}, initial: initial, book: newNameBook()}
+	c.runner = NewRunner[S](sys, c.follow, limits)
+	c.runner.Plan = &Plan{}
+	view := &c.runner.view
+	names := view.names
+	view.names = func(i int) string { // also of choices that are not made
+		n := names(i)
+		c.book.add(n, view.Choices[i])
+		return n
 	}
-	o := r.RunFrom(0, initial)
-	return r.Name(o)
+	return c
+}
+
+// run makes one run. The outcome is good until the next.
+func (c *candidates[S]) run(names []string) *Outcome {
+	c.follow.names = names
+	o := c.runner.RunFrom(0, c.initial)
+	o.Strategy, o.Names = c.follow.Name(), slices.Clone(c.follow.made)
+	return o
 }
 
 // searchShorter looks for a schedule that breaks the invariant and is shorter than names; nil when there is none within bounds.
@@ -142,22 +158,6 @@ func (b *nameBook) add(name string, c Choice) {
 	k := [2]int32{c.Actor, c.Kind}
 	b.kinds[k] = append(b.kinds[k], name)
 	slices.SortStableFunc(b.kinds[k], func(x, y string) int { return cmp.Compare(b.choices[x].Value, b.choices[y].Value) })
-}
-
-func (b *nameBook) learn(o *Outcome) {
-	for i, n := range o.Names {
-		b.add(n, o.Choices[i])
-	}
-}
-
-// watch learns the names that a run looks at, also of choices that it does not make.
-func (b *nameBook) watch(v *View) {
-	names := v.names
-	v.names = func(i int) string {
-		n := names(i)
-		b.add(n, v.Choices[i])
-		return n
-	}
 }
 
 // smaller returns the names of the same actor and kind with smaller values, the smallest first.
