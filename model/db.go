@@ -40,7 +40,9 @@ func (d *DB) Close(session int) { d.db.Close(session) }
 // in one transaction. Otherwise it is one statement of the extended protocol with the parameters $1, $2, ..., whose types are
 // inferred from their use; args may be what pgx takes: Go's basic types, pointers, time.Time, [16]byte, []byte, slices,
 // driver.Valuer, nil, and types.Value.
-func (d *DB) Submit(session int, sql string, args []any) Reply { return d.db.Submit(session, sql, args) }
+func (d *DB) Submit(session int, sql string, args []any) Reply {
+	return d.db.Submit(session, sql, args)
+}
 
 // Statement is a parsed text, for submitting it many times.
 type Statement struct{ p *sql.Prepared }

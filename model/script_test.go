@@ -230,7 +230,7 @@ func (m *modelTarget) Close(i int) error { m.db.Close(i); return nil }
 func (m *modelTarget) Submit(i int, sql string, args []any) (model.Reply, error) {
 	return m.db.Submit(i, sql, args), nil
 }
-func (m *modelTarget) Woken(buf []int) []int              { return m.db.Woken(buf) }
+func (m *modelTarget) Woken(buf []int) []int             { return m.db.Woken(buf) }
 func (m *modelTarget) Resume(i int) (model.Reply, error) { return m.db.Resume(i), nil }
 func (m *modelTarget) Interrupt(i int, state string) (model.Reply, error) {
 	return m.db.Interrupt(i, state), nil
@@ -240,7 +240,9 @@ func (m *modelTarget) SetNow(t time.Time) error { m.db.SetNow(t); return nil }
 // serverTarget runs scripts on a real server.
 type serverTarget struct{ sim.Backend }
 
-func (s serverTarget) Open(i int) error { return s.Backend.Open(i, sim.ActorSpec{Name: string(rune('a' + i))}) }
+func (s serverTarget) Open(i int) error {
+	return s.Backend.Open(i, sim.ActorSpec{Name: string(rune('a' + i))})
+}
 func (s serverTarget) Submit(i int, sql string, args []any) (model.Reply, error) {
 	return s.Backend.Submit(i, sim.Request{SQL: sql, Args: args})
 }
@@ -319,4 +321,3 @@ func compare(t testing.TB, want, got string) {
 		}
 	}
 }
-

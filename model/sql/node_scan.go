@@ -26,7 +26,7 @@ func (a *analyzer) uniqueKey(it *nsItem, quals []expr) (int, []evalFn) {
 		for i := range 2 {
 			v, ok := c.args[i].(*varExpr)
 			other := c.args[1-i]
-			if !ok || v.rel != it.rel || relsOf(other)[it.rel] || isVolatile(other) || !sameKey(v.t, other.typ()) || hasSubquery(other) {
+			if !ok || v.rel != it.rel || relsOf(other)[it.rel] || isVolatile(other) || !lookupType(v.t, other.typ()) || hasSubquery(other) {
 				continue
 			}
 			if _, dup := fixed[v.col]; !dup {
@@ -66,8 +66,8 @@ func hasSubquery(e expr) bool {
 	return found
 }
 
-// sameKey says whether a value of type from can be looked up in an index over type to.
-func sameKey(to, from types.Type) bool {
+// lookupType says whether a value of type from can be looked up in an index over type to.
+func lookupType(to, from types.Type) bool {
 	return to == from || isInt(to.Kind) && isInt(from.Kind)
 }
 
