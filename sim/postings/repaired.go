@@ -101,19 +101,16 @@ func stepClaim(ctx context.Context, s *saga) error {
 			return RefusedDuplicate
 		case errors.Is(err, RefusedTaken):
 			// Taken by the same envelope, submitted by another, perhaps: then the transfer is its receipt.
-			if _, found, lookup := s.p.getTransfer(ctx, s.db, s.tid); lookup != nil || found {
-				return errors.Join(lookup, errCommittedIf(found))
+			_, found, lookup := s.p.getTransfer(ctx, s.db, s.tid)
+			switch {
+			case lookup != nil:
+				return lookup
+			case found:
+				return errCommitted
 			}
 		}
 		return err
 	}
-}
-
-func errCommittedIf(found bool) error {
-	if found {
-		return errCommitted
-	}
-	return nil
 }
 
 // errGone rolls back a transaction that found the record gone: another process decided this saga.
@@ -252,8 +249,8 @@ func appendVersionUpdate(p *program) func(ctx context.Context, tx session, next 
 func transitTogether(ctx context.Context, p *program, db sim.DB, ids *idSource, t transition, id AccountID) error {
 	won := ""
 	err := atomically(ctx, db, func(tx session) error {
-		if head, err := p.headVersion(ctx, tx, id); err != nil || head == 0 {
-			return errors.Join(err, notFoundIf(head == 0, id))
+		if _, err := p.headVersion(ctx, tx, id); err != nil {
+			return err
 		}
 		a, err := p.account(ctx, tx, id)
 		if err != nil {
@@ -263,8 +260,12 @@ func transitTogether(ctx context.Context, p *program, db sim.DB, ids *idSource, 
 			return RefusedClosed
 		}
 		if t.empty {
-			if live, err := p.closeChecks(ctx, tx, p, id); err != nil || live {
-				return errors.Join(err, refusedIf(live, RefusedLive))
+			live, err := p.closeChecks(ctx, tx, p, id)
+			if err != nil {
+				return err
+			}
+			if live {
+				return RefusedLive
 			}
 		}
 		next := t.next(a)
@@ -282,18 +283,4 @@ func transitTogether(ctx context.Context, p *program, db sim.DB, ids *idSource, 
 		sim.Note(ctx, factWon, won)
 	}
 	return err
-}
-
-func notFoundIf(missing bool, id AccountID) error {
-	if missing {
-		return notFound{"account " + id.String()}
-	}
-	return nil
-}
-
-func refusedIf(yes bool, r Refusal) error {
-	if yes {
-		return r
-	}
-	return nil
 }
