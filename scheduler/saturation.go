@@ -90,6 +90,14 @@ func (c *Coverage) end() int {
 	return novel
 }
 
+// Merge adds what other has counted, over other runs than those of c, such as another worker's. The curve gets a point.
+func (c *Coverage) Merge(other *Coverage) {
+	c.runs += other.runs
+	c.States.merge(&other.States, c.runs)
+	c.Orderings.merge(&other.Orderings, c.runs)
+	c.Curve = append(c.Curve, Point{c.runs, c.States.Distinct, c.Orderings.Distinct})
+}
+
 // milestone reports whether n is 2^k, or a quarter, a half or three quarters on the way to the next.
 func milestone(n int) bool {
 	for n > 7 {
@@ -137,6 +145,26 @@ func (s *Species) add(id uint64, sample int) bool {
 	}
 	s.seen[id] = sighting{sample, min(was.times+1, 3)}
 	return was.times == 0
+}
+
+// merge adds what other has counted, over other samples than those of s.
+func (s *Species) merge(other *Species, samples int) {
+	s.samples = samples
+	if s.seen == nil {
+		s.seen = map[uint64]sighting{}
+	}
+	for id, o := range other.seen {
+		s.seen[id] = sighting{0, min(s.seen[id].times+o.times, 3)} // no sample has the number 0
+	}
+	s.Distinct, s.Once, s.Twice = len(s.seen), 0, 0
+	for _, x := range s.seen {
+		switch x.times {
+		case 1:
+			s.Once++
+		case 2:
+			s.Twice++
+		}
+	}
 }
 
 // Unseen is Chao's estimate, a lower bound, of how many things no sample has shown: (m-1)/m * f1(f1-1) / (2(f2+1)), where f1

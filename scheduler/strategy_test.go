@@ -317,6 +317,29 @@ func TestCoverageCountsOrderings(t *testing.T) {
 	}
 }
 
+func TestCoverageOfWorkersAddsUp(t *testing.T) {
+	whole, parts := NewCoverage(), []*Coverage{NewCoverage(), NewCoverage(), NewCoverage()}
+	r := NewRunner(System[*progState](coverProgram()), Random(), Limits{})
+	for seed := range uint64(300) {
+		r.Coverage = whole
+		r.Run(seed)
+		r.Coverage = parts[seed%3]
+		r.Run(seed)
+	}
+	sum := NewCoverage()
+	for _, p := range parts {
+		sum.Merge(p)
+	}
+	for _, c := range []struct{ got, want Species }{{sum.States, whole.States}, {sum.Orderings, whole.Orderings}} {
+		if c.got.Distinct != c.want.Distinct || c.got.Once != c.want.Once || c.got.Twice != c.want.Twice || c.got.Unseen() != c.want.Unseen() {
+			t.Errorf("merged %d %d %d, want %d %d %d", c.got.Distinct, c.got.Once, c.got.Twice, c.want.Distinct, c.want.Once, c.want.Twice)
+		}
+	}
+	if sum.States.Distinct == 0 || sum.States.Once == 0 {
+		t.Error("nothing to add up")
+	}
+}
+
 func TestSpeciesEstimates(t *testing.T) {
 	// 1,000 kinds, equally common, one a sample. After 1,000 samples about 368 are unseen.
 	var s Species
