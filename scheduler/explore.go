@@ -29,7 +29,8 @@ type ExploreOptions[S any] struct {
 	Time       time.Duration // 0 means no bound
 	AllowStuck bool          // a Stuck end is no violation
 
-	// OnEnd, when set, is called with each whole schedule and its last state. A violation that it returns ends the search.
+	// OnEnd, when set, is called with each whole schedule and its last state, neither of which it may keep. A violation that it
+	// returns ends the search.
 	OnEnd func(initial int, choices []Choice, s S) Violation
 }
 
@@ -60,6 +61,7 @@ func Explore[S any](ctx context.Context, sys System[S], opt ExploreOptions[S]) (
 	e.judge, _ = sys.(Judge[S])
 	e.feet, _ = sys.(Footprinter[S])
 	e.waiter, _ = sys.(Waiter[S])
+	e.release, _ = sys.(Releaser[S])
 	if opt.Reduction != ReduceNone && e.feet == nil {
 		return nil, errors.New("reduction needs footprints, and this system has none")
 	}
@@ -82,6 +84,7 @@ type explorer[S any] struct {
 	judge   Judge[S]       // nil when sys is none
 	feet    Footprinter[S] // nil when sys is none
 	waiter  Waiter[S]      // nil when sys is none
+	release Releaser[S]    // nil when sys is none
 	opt     ExploreOptions[S]
 	ctx     context.Context
 	started time.Time
@@ -122,7 +125,7 @@ func (a *asleep) set(c Choice, feet Footprint) {
 // actorObject is the object that a step writes which stops the actor.
 func actorObject(actor int32) uint64 { return mix64(0x6163746f72 + uint64(uint32(actor))) }
 
-// visit explores the schedules that go on from s, the state after depth steps. It uses s up.
+// visit explores the schedules that go on from s, the state after depth steps.
 func (e *explorer[S]) visit(s S, depth int, sleep []asleep) {
 	n := e.node(depth)
 	n.choices = e.sys.Choices(s, n.choices[:0])
@@ -172,6 +175,9 @@ func (e *explorer[S]) visit(s S, depth int, sleep []asleep) {
 		}
 		if e.judged(after) {
 			e.visit(after, depth+1, below)
+		}
+		if e.release != nil {
+			e.release.Release(after)
 		}
 		if e.opt.Reduction != ReduceNone {
 			n.sleep = append(n.sleep, n.step)

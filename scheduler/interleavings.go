@@ -10,6 +10,7 @@ import (
 // more states than states allows (0: any number) or ctx ends.
 func Interleavings[S any](ctx context.Context, sys System[S], states int) (count float64, ok bool) {
 	w := ways[S]{ctx: ctx, sys: sys, most: states, known: map[uint64]float64{}}
+	w.release, _ = sys.(Releaser[S])
 	for _, s := range sys.Initial() {
 		count += w.from(s)
 	}
@@ -17,11 +18,12 @@ func Interleavings[S any](ctx context.Context, sys System[S], states int) (count
 }
 
 type ways[S any] struct {
-	ctx   context.Context
-	sys   System[S]
-	most  int
-	known map[uint64]float64 // NaN while a state is being counted
-	over  bool
+	ctx     context.Context
+	sys     System[S]
+	release Releaser[S] // nil when sys is none
+	most    int
+	known   map[uint64]float64 // NaN while a state is being counted
+	over    bool
 }
 
 func (w *ways[S]) from(s S) float64 {
@@ -42,7 +44,11 @@ func (w *ways[S]) from(s S) float64 {
 		n = 1
 	}
 	for _, c := range choices {
-		n += w.from(w.sys.Apply(w.sys.Clone(s), c))
+		after := w.sys.Apply(w.sys.Clone(s), c)
+		n += w.from(after)
+		if w.release != nil {
+			w.release.Release(after)
+		}
 	}
 	w.known[fp] = n
 	return n

@@ -310,3 +310,35 @@ func TestProgressIsTold(t *testing.T) {
 		}
 	}
 }
+
+// releasing is a program that makes released states useless, so that whoever uses one fails.
+type releasing struct {
+	*program
+	released *int
+}
+
+func (r releasing) Release(s *progState) {
+	if s.vars == nil {
+		panic("released twice")
+	}
+	s.vars, s.at = nil, nil
+	*r.released++
+}
+
+func TestReleasedStatesAreNotUsed(t *testing.T) {
+	p := coverProgram()
+	p.limit = 0
+	p.faults = 1
+	released := 0
+	sys := releasing{p, &released}
+	want, got := mustSearch(t, System[*progState](p), Options{}), mustSearch(t, System[*progState](sys), Options{segment: 16})
+	if d := cmp.Diff(want, got, sameResult); d != "" || released < got.Transitions/2 {
+		t.Errorf("%d released: %s", released, d)
+	}
+	small := releasing{deadlocking(), &released}
+	_, e := finals(t, small, ReduceDPOR)
+	count, _ := Interleavings(context.Background(), System[*progState](small), 0)
+	if plain, _ := Interleavings(context.Background(), System[*progState](deadlocking()), 0); e.Schedules == 0 || count != plain {
+		t.Errorf("%d classes, %v interleavings, want %v", e.Schedules, count, plain)
+	}
+}
