@@ -98,7 +98,7 @@ func (d *Database) compiled(s *session, st *statement, extended bool) (*Compiled
 		slot = 1
 	}
 	stamp := d.st.CatalogStamp(s.id)
-	path := s.get("search_path")
+	path := s.searchPath()
 	if c := st.kept[slot].Load(); c != nil && c.stamp == stamp && c.path == path {
 		return c, nil
 	}

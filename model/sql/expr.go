@@ -184,10 +184,10 @@ func (e *callExpr) compile(sh *shape) evalFn {
 	n := len(args)
 	return func(f *frame) (types.Value, error) {
 		st := state[argState](f, slot)
-		if cap(st.buf) < n || st.busy { // a recursive call needs arguments of its own
+		if st.busy { // a recursive call needs arguments of its own
 			st = &argState{}
 		}
-		if cap(st.buf) < n {
+		if st.buf == nil {
 			st.buf = make([]types.Value, n)
 		}
 		vals := st.buf[:n]

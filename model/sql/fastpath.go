@@ -9,71 +9,90 @@ func fastCall(e *callExpr, sh *shape) evalFn {
 		return nil
 	}
 	lk, rk := e.args[0].typ().Kind, e.args[1].typ().Kind
-	var test func(a, b *types.Value) bool
+	name := e.fn.name
 	switch {
 	case wholeNumber(lk) && wholeNumber(rk):
-		switch e.fn.name {
-		case "=":
-			test = func(a, b *types.Value) bool { return a.N == b.N }
-		case "<>":
-			test = func(a, b *types.Value) bool { return a.N != b.N }
-		case "<":
-			test = func(a, b *types.Value) bool { return a.N < b.N }
-		case "<=":
-			test = func(a, b *types.Value) bool { return a.N <= b.N }
-		case ">":
-			test = func(a, b *types.Value) bool { return a.N > b.N }
-		case ">=":
-			test = func(a, b *types.Value) bool { return a.N >= b.N }
-		case "+":
-			if lk == types.Int8 && rk == types.Int8 {
-				return fastSum(e, sh)
-			}
+		if name == "+" && lk == types.Int8 && isInt(rk) && e.fn.ret.Kind == types.Int8 {
+			return fastSum(e, sh)
 		}
-	case (lk == types.Text || lk == types.Varchar || lk == types.UUID || lk == types.Bytea) && rk == lk:
-		switch e.fn.name {
-		case "=":
-			test = func(a, b *types.Value) bool { return a.S == b.S }
-		case "<>":
-			test = func(a, b *types.Value) bool { return a.S != b.S }
+		if e.fn.ret == boolType {
+			return fastCompare(e, sh)
+		}
+	case (lk == types.Text || lk == types.Varchar || lk == types.UUID || lk == types.Bytea) && rk == lk && e.fn.ret == boolType:
+		if name == "=" || name == "<>" {
+			return fastEqual(e, sh, name == "=")
 		}
 	}
-	if test == nil || e.fn.ret != boolType {
+	return nil
+}
+
+// sides compiles both operands; the function says whether both are there.
+func sides(e *callExpr, sh *shape) func(f *frame) (a, b types.Value, ok bool, err error) {
+	l, r := e.args[0].compile(sh), e.args[1].compile(sh)
+	return func(f *frame) (a, b types.Value, ok bool, err error) {
+		if a, err = l(f); err != nil {
+			return
+		}
+		b, err = r(f)
+		return a, b, a.Valid && b.Valid, err
+	}
+}
+
+func fastEqual(e *callExpr, sh *shape, equal bool) evalFn {
+	both, null := sides(e, sh), types.Null(boolType)
+	return func(f *frame) (types.Value, error) {
+		a, b, ok, err := both(f)
+		if !ok || err != nil {
+			return null, err
+		}
+		return types.NewBool((a.S == b.S) == equal), nil
+	}
+}
+
+// fastCompare compares whole numbers: the operator is true for some of less, equal, greater.
+func fastCompare(e *callExpr, sh *shape) evalFn {
+	var lt, eq, gt bool
+	switch e.fn.name {
+	case "=":
+		eq = true
+	case "<>":
+		lt, gt = true, true
+	case "<":
+		lt = true
+	case "<=":
+		lt, eq = true, true
+	case ">":
+		gt = true
+	case ">=":
+		gt, eq = true, true
+	default:
 		return nil
 	}
-	l, r, null := e.args[0].compile(sh), e.args[1].compile(sh), types.Null(boolType)
+	both, null := sides(e, sh), types.Null(boolType)
 	return func(f *frame) (types.Value, error) {
-		a, err := l(f)
-		if err != nil {
-			return a, err
+		a, b, ok, err := both(f)
+		if !ok || err != nil {
+			return null, err
 		}
-		b, err := r(f)
-		if err != nil {
-			return b, err
+		switch {
+		case a.N < b.N:
+			return types.NewBool(lt), nil
+		case a.N > b.N:
+			return types.NewBool(gt), nil
 		}
-		if !a.Valid || !b.Valid {
-			return null, nil
-		}
-		return types.NewBool(test(&a, &b)), nil
+		return types.NewBool(eq), nil
 	}
 }
 
 func fastSum(e *callExpr, sh *shape) evalFn {
-	l, r, null := e.args[0].compile(sh), e.args[1].compile(sh), types.Null(e.fn.ret)
+	both, null := sides(e, sh), types.Null(e.fn.ret)
 	return func(f *frame) (types.Value, error) {
-		a, err := l(f)
-		if err != nil {
-			return a, err
-		}
-		b, err := r(f)
-		if err != nil {
-			return b, err
-		}
-		if !a.Valid || !b.Valid {
-			return null, nil
+		a, b, ok, err := both(f)
+		if !ok || err != nil {
+			return null, err
 		}
 		s := a.N + b.N
-		if (s > a.N) != (b.N > 0) {
+		if b.N != 0 && (s > a.N) != (b.N > 0) {
 			return null, types.OutOfRange(types.Type{Kind: types.Int8})
 		}
 		a.N = s

@@ -9,7 +9,7 @@ import (
 
 // user is the role in force.
 func (s *session) user() string {
-	if r := s.get("role"); r != "none" && r != "" {
+	if r, ok := lookup(s.current, "role"); ok && r != "none" {
 		return r
 	}
 	return s.login

@@ -98,11 +98,19 @@ func firstWord(s string) string {
 // runPlan runs a plan to its end.
 func (c *Compiled) runPlan(f *frame) (*Result, error) {
 	rn, p := f.run, c.plan
-	res := &Result{Fields: c.fields}
+	n := len(p.outs)
+	var out *firstRow
+	var res *Result
+	if n > 0 {
+		out = &firstRow{}
+		res = &out.Result
+	} else {
+		res = &Result{}
+	}
+	res.Fields = c.fields
 	if err := p.root.open(f); err != nil {
 		return nil, err
 	}
-	n := len(p.outs)
 	for {
 		ok, err := p.root.next(f)
 		if err != nil {
@@ -111,7 +119,14 @@ func (c *Compiled) runPlan(f *frame) (*Result, error) {
 		if !ok {
 			break
 		}
-		row, err := p.row(f, make([]types.Value, 0, n))
+		var buf []types.Value
+		if res.Rows == nil && out != nil {
+			res.Rows, buf = out.rows[:0], out.vals[:0]
+		}
+		if cap(buf) < n {
+			buf = make([]types.Value, 0, n)
+		}
+		row, err := p.row(f, buf)
 		if err != nil {
 			return nil, err
 		}
@@ -133,6 +148,13 @@ func (c *Compiled) runPlan(f *frame) (*Result, error) {
 	res.Tag = tagOf(c.tag, count)
 	res.Notices = rn.notices
 	return res, nil
+}
+
+// firstRow is a result with room for a row, as most have no more.
+type firstRow struct {
+	Result
+	rows [1][]types.Value
+	vals [3]types.Value
 }
 
 // finish runs what waits for the end of the statement.

@@ -17,8 +17,9 @@ type session struct {
 	txStart    int64 // simulated time of BEGIN
 	explicit   bool  // in a transaction block
 	readOnly   bool
-	ranAny     bool // the transaction has run a statement with a snapshot
-	req        *request
+	ranAny     bool     // the transaction has run a statement with a snapshot
+	req        *request // blocked, nil otherwise
+	scratch    request  // in progress
 }
 
 // savepoint remembers the settings at a SAVEPOINT.
@@ -92,8 +93,8 @@ func (d *Database) submit(i int, t *text, args []any, extended bool) Reply {
 	if len(t.stmts) == 0 {
 		return Reply{Result: &Result{}, Tx: d.txByte(s)}
 	}
-	r := request{stmts: t.stmts, args: args, extended: extended, started: d.now}
-	return d.advance(s, &r, nil)
+	s.scratch = request{stmts: t.stmts, args: args, extended: extended, started: d.now}
+	return d.advance(s, &s.scratch, nil)
 }
 
 // Resume lets a woken session go on.
@@ -107,10 +108,10 @@ func (d *Database) Resume(i int) Reply {
 }
 
 func (d *Database) resume(s *session) Reply {
-	r := *s.req
+	s.scratch = *s.req
 	s.req = nil
-	s.settings = r.before
-	return d.advance(s, &r, d.st.Rerun(s.id))
+	s.settings = s.scratch.before
+	return d.advance(s, &s.scratch, d.st.Rerun(s.id))
 }
 
 // advance runs the statements of a request until it is answered or blocks. x is the statement to run again after a wait.
@@ -199,9 +200,13 @@ func (d *Database) TxState(i int) byte { return d.txByte(d.sess[i]) }
 // begin starts a transaction, explicit or of a request.
 func (d *Database) begin(s *session, explicit bool) {
 	s.txSettings, s.txStart, s.explicit, s.ranAny = s.settings, d.now, explicit, false
-	iso := isolationOf(s.get("default_transaction_isolation"))
-	s.readOnly = s.get("default_transaction_read_only") == "on"
-	d.st.Begin(s.id, storage.TxOptions{Isolation: iso, ReadOnly: s.readOnly, Implicit: !explicit})
+	o := storage.TxOptions{Implicit: !explicit}
+	if len(s.current) > 0 {
+		o.Isolation = isolationOf(s.get("default_transaction_isolation"))
+		o.ReadOnly = s.get("default_transaction_read_only") == "on"
+	}
+	s.readOnly = o.ReadOnly
+	d.st.Begin(s.id, o)
 }
 
 // endTx forgets what belongs to a transaction.

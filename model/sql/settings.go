@@ -58,6 +58,16 @@ func (s *settings) get(name string) string {
 	return parameters[name].value
 }
 
+// searchPath is the value of search_path, which every statement asks for.
+func (s *settings) searchPath() string {
+	if v, ok := lookup(s.current, "search_path"); ok {
+		return v
+	}
+	return defaultPath
+}
+
+const defaultPath = `"$user", public`
+
 func (s *settings) hash(h uint64) uint64 {
 	for _, list := range [][]setting{s.session, s.current} {
 		for _, x := range list {
@@ -133,7 +143,7 @@ var parameters = map[string]parameter{
 	"max_parallel_workers_per_gather":     {value: "2"},
 	"plan_cache_mode":                     {value: "auto"},
 	"role":                                {value: "none"},
-	"search_path":                         {value: `"$user", public`},
+	"search_path":                         {value: defaultPath},
 	"server_version":                      {value: "15.0", fixed: true},
 	"server_version_num":                  {value: "150000", fixed: true},
 	"session_authorization":               {value: superuser},
