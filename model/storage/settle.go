@@ -236,6 +236,8 @@ func (st *State) undo(s *session, from int, level int16) {
 		w := s.writes[i]
 		if w.kind == wSchema {
 			st.undoSchema(s, &s.ddl[w.tid])
+			own(&s.shared, ownDDL, &s.ddl)
+			s.ddl = s.ddl[:w.tid]
 			continue
 		}
 		if st.rels[w.rel] == nil {
