@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"syscall"
 	"testing"
 
 	"simrun/model"
@@ -29,6 +30,20 @@ func must(b testing.TB, rep model.Reply) model.Reply {
 	return rep
 }
 
+// cpuTime reports the process's CPU time per operation, garbage collection included: what an operation costs also on a machine
+// that is busy with other things.
+func cpuTime(b *testing.B) func() {
+	used := func() int64 {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+			b.Fatal(err)
+		}
+		return u.Utime.Nano() + u.Stime.Nano()
+	}
+	start := used()
+	return func() { b.ReportMetric(float64(used()-start)/float64(b.N), "cpu-ns/op") }
+}
+
 // bench runs a prepared statement with one changing key.
 func bench(b *testing.B, sql string, want int) {
 	db := benchDB(b)
@@ -39,6 +54,7 @@ func bench(b *testing.B, sql string, want int) {
 		keys[i] = int64(i + 1)
 	}
 	b.ReportAllocs()
+	defer cpuTime(b)()
 	i := 0
 	for b.Loop() {
 		args[0] = keys[i]
@@ -67,6 +83,7 @@ func BenchmarkDeleteReturningCTE(b *testing.B) {
 	fro := model.Prepare("WITH d AS (DELETE FROM r WHERE k = $1 RETURNING k, v) INSERT INTO t SELECT k, v, 'x' FROM d")
 	args := []any{int64(7)}
 	b.ReportAllocs()
+	defer cpuTime(b)()
 	for b.Loop() {
 		must(b, db.SubmitPrepared(0, to, args))
 		must(b, db.SubmitPrepared(0, fro, args))
@@ -80,6 +97,7 @@ func BenchmarkStep(b *testing.B) {
 	st := model.Prepare("UPDATE t SET v = v + 1 WHERE k = $1")
 	args := []any{int64(7)}
 	b.ReportAllocs()
+	defer cpuTime(b)()
 	for b.Loop() {
 		c := db.Clone()
 		must(b, c.SubmitPrepared(0, st, args))

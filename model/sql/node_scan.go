@@ -93,31 +93,18 @@ type scanNodeTable struct {
 	keys  []evalFn
 }
 
-// scanState holds what the snapshot sees; the snapshot cannot change while a node is open, so it is read at once.
+// scanState is the place of a scan.
 type scanState struct {
-	tids    []storage.TID
-	rows    []*storage.Row
-	pos     int
-	key     []types.Value
-	collect func(storage.TID, *storage.Row) (bool, error)
-}
-
-func (st *scanState) reset() {
-	st.tids, st.rows, st.pos = st.tids[:0], st.rows[:0], 0
-	if st.collect == nil {
-		st.collect = func(tid storage.TID, row *storage.Row) (bool, error) {
-			st.tids, st.rows = append(st.tids, tid), append(st.rows, row)
-			return true, nil
-		}
-	}
+	cur storage.Cursor
+	key []types.Value
 }
 
 func (n *scanNodeTable) open(f *frame) error {
 	st := state[scanState](f, n.slot)
-	st.reset()
 	f.rows[n.rel] = nil
 	if n.index < 0 {
-		return f.run.x.Scan(f.run.snap, n.table.ID, st.collect)
+		f.run.x.StartScan(&st.cur, f.run.snap, n.table.ID)
+		return nil
 	}
 	st.key = st.key[:0]
 	for _, k := range n.keys {
@@ -127,21 +114,23 @@ func (n *scanNodeTable) open(f *frame) error {
 		}
 		st.key = append(st.key, v)
 	}
-	return f.run.x.Lookup(f.run.snap, n.table.ID, n.index, st.key, st.collect)
+	f.run.x.StartLookup(&st.cur, f.run.snap, n.table.ID, n.index, st.key)
+	return nil
 }
 
 func (n *scanNodeTable) next(f *frame) (bool, error) {
 	st := state[scanState](f, n.slot)
-	for st.pos < len(st.rows) {
-		row := st.rows[st.pos]
+	for {
+		tid, row, ok := st.cur.Next()
+		if !ok {
+			return false, nil
+		}
 		f.rows[n.rel] = row.Vals
-		f.refs[n.rel] = rowRef{table: n.table, tid: st.tids[st.pos], row: row}
-		st.pos++
+		f.refs[n.rel] = rowRef{table: n.table, tid: tid, row: row}
 		if ok, err := n.quals.holds(f); ok || err != nil {
 			return ok, err
 		}
 	}
-	return false, nil
 }
 
 func (n *scanNodeTable) recheck(f *frame) (bool, error) { return n.quals.holds(f) }
@@ -312,16 +301,17 @@ func (p *partLeaf) next(f *frame) (bool, error) {
 		return p.scan.next(f)
 	}
 	st := state[scanState](f, p.scan.slot)
-	for st.pos < len(st.rows) {
-		row := st.rows[st.pos]
+	for {
+		tid, row, ok := st.cur.Next()
+		if !ok {
+			return false, nil
+		}
 		f.rows[p.scan.rel] = remap(row.Vals, p.cols)
-		f.refs[p.scan.rel] = rowRef{table: p.scan.table, tid: st.tids[st.pos], row: row}
-		st.pos++
+		f.refs[p.scan.rel] = rowRef{table: p.scan.table, tid: tid, row: row}
 		if ok, err := p.scan.quals.holds(f); ok || err != nil {
 			return ok, err
 		}
 	}
-	return false, nil
 }
 
 func remap(vals []types.Value, cols []int) []types.Value {
