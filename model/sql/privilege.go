@@ -134,7 +134,7 @@ func (d *Database) lockPrivilege(s *session, r *Relation, mode storage.TableLock
 }
 
 var privilegeLetters = map[string]byte{"select": 'r', "insert": 'a', "update": 'w', "delete": 'd', "truncate": 'D',
-	"references": 'x', "trigger": 't', "usage": 'U', "execute": 'X'}
+	"references": 'x', "trigger": 't', "usage": 'U', "execute": 'X', "create": 'C'}
 
 // hasNamedPrivilege answers has_table_privilege and has_sequence_privilege.
 func (d *Database) hasNamedPrivilege(s *session, class, role, object, column, privilege string) (bool, error) {

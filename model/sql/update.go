@@ -370,7 +370,7 @@ func (n *changeNode) update(f *frame, w *writer, ref *rowRef) (storage.Attempt, 
 	if att.Outcome == storage.OK {
 		f.setRow(n.target, n.w.table, storage.Attempt{TID: att.TID, Row: row})
 		if w.hooks != nil {
-			err = w.hooks.afterUpdate(f, old, row, att.TID)
+			err = w.hooks.afterUpdate(f, old, row, att.TID, n.sets)
 		}
 	}
 	return att, err
@@ -395,7 +395,7 @@ func (w *writer) update(f *frame, tid storage.TID, old *storage.Row, vals []type
 		return nil, 0, att.Outcome, w.uniqueError(err)
 	}
 	if att.Outcome == storage.OK && w.hooks != nil {
-		err = w.hooks.afterUpdate(f, old, row, att.TID)
+		err = w.hooks.afterUpdate(f, old, row, att.TID, nil)
 	}
 	return row, att.TID, att.Outcome, err
 }

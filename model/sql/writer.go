@@ -76,7 +76,9 @@ func (a *analyzer) newWriter(r *Relation) (*writer, error) {
 		w.leaves = append(w.leaves, lw)
 	}
 	var err error
-	w.hooks, err = a.newHooks(r)
+	if w.hooks, err = a.newHooks(r); w.hooks != nil {
+		w.hooks.w = w
+	}
 	return w, err
 }
 
