@@ -26,6 +26,51 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// TestSymmetry compares a search of the symmetric system with the orbits of all states of the plain one.
+func TestSymmetry(t *testing.T) {
+	const n = Managers(5)
+	orbits := map[uint64]bool{}
+	seen := map[State]bool{}
+	for todo := n.Initial(); len(todo) > 0; {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
+		orbits[Symmetric{n}.Fingerprint(s)] = true
+		for _, c := range n.Choices(s, nil) {
+			todo = append(todo, n.Apply(s, c))
+		}
+	}
+	r, err := scheduler.Search[State](context.Background(), Symmetric{n}, scheduler.Options{})
+	if err != nil || r.Verdict != scheduler.Held || r.States != len(orbits) || r.States*20 > len(seen) {
+		t.Errorf("%v, want the %d orbits of %d states; %v", r, len(orbits), len(seen), err)
+	}
+	t.Logf("%d states for %d", r.States, len(seen))
+}
+
+// TestBrokenManager has one manager that aborts although it is prepared: the invariant must fire.
+func TestBrokenManager(t *testing.T) {
+	r, err := scheduler.Search[State](context.Background(), hasty{3}, scheduler.Options{Workers: 2})
+	if err != nil || r.Violation.Invariant != "TCConsistent" || len(r.Schedule.Names) != 9 {
+		t.Errorf("%v after %v; %v", r, r.Schedule.Names, err)
+	}
+}
+
+// hasty lets managers abort when they are prepared.
+type hasty struct{ Managers }
+
+func (h hasty) Choices(s State, buf []scheduler.Choice) []scheduler.Choice {
+	buf = h.Managers.Choices(s, buf)
+	for i := range int32(h.Managers) {
+		if s.rm(i) == prepared {
+			buf = append(buf, h.choice(i, rmChooseAbort))
+		}
+	}
+	return buf
+}
+
 // BenchmarkSearch checks the count of each size as well. The largest takes a minute or two and 5 GiB.
 func BenchmarkSearch(b *testing.B) {
 	for _, c := range []struct {
