@@ -59,7 +59,7 @@ func Explore[S any](ctx context.Context, sys System[S], opt ExploreOptions[S]) (
 	}
 	e := &explorer[S]{sys: sys, opt: opt, ctx: ctx, started: time.Now(), result: &Exploration{}}
 	e.judge, _ = sys.(Judge[S])
-	e.feet, _ = sys.(Footprinter[S])
+	e.feet = footprinter(sys)
 	e.waiter, _ = sys.(Waiter[S])
 	e.release, _ = sys.(Releaser[S])
 	if opt.Reduction != ReduceNone && e.feet == nil {

@@ -24,9 +24,8 @@ func (f *forecast) set(c Choice, feet Footprint) {
 	f.feet.Writes = append(f.feet.Writes[:0], feet.Writes...)
 }
 
-func newLookahead[S any](sys System[S]) lookahead[S] {
-	l := lookahead[S]{sys: sys}
-	l.feet, _ = sys.(Footprinter[S])
+func newLookahead[S any](sys System[S], feet Footprinter[S]) lookahead[S] {
+	l := lookahead[S]{sys: sys, feet: feet}
 	l.forecast, _ = sys.(Forecaster[S])
 	return l
 }

@@ -61,8 +61,8 @@ func NewRunner[S any](sys System[S], strategy Strategy, limits Limits) *Runner[S
 	}
 	r := &Runner[S]{sys: sys, strategy: strategy, limits: limits, initial: sys.Initial()}
 	r.judge, _ = sys.(Judge[S])
-	r.feet, _ = sys.(Footprinter[S])
-	r.ahead = newLookahead(sys)
+	r.feet = footprinter(sys)
+	r.ahead = newLookahead(sys, r.feet)
 	r.view.names = func(i int) string { return r.sys.Name(r.state, r.view.Choices[i]) }
 	return r
 }

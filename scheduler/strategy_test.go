@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"math"
 	"slices"
@@ -367,5 +368,23 @@ func TestSpeciesEstimates(t *testing.T) {
 	}
 	if s.Unseen() != 0 || !strings.Contains(s.Meaning("states"), "hardly") {
 		t.Errorf("%.1f unseen when all was seen: %s", s.Unseen(), s.Meaning("states"))
+	}
+}
+
+// untracked is a program whose footprints are off.
+type untracked struct{ *program }
+
+func (untracked) TracksFootprints() bool                { return false }
+func (untracked) Footprint(*progState) (none Footprint) { panic("asked for footprints that are off") }
+
+func TestFootprintsThatAreOffAreNotAskedFor(t *testing.T) {
+	sys := System[*progState](untracked{coverProgram()})
+	for _, s := range allStrategies(t) {
+		if o := Run(sys, s, Limits{}, 1); o.Steps() == 0 {
+			t.Errorf("%s: %+v", s.Name(), o)
+		}
+	}
+	if _, err := Explore(context.Background(), sys, ExploreOptions[*progState]{Reduction: ReduceDPOR}); err == nil {
+		t.Error("reduction without footprints")
 	}
 }

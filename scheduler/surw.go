@@ -56,5 +56,6 @@ func (s *surw) chosen(v *View, i int) bool {
 	if s.object == 0 || len(v.Pending) == 0 {
 		return true
 	}
-	return holds(v.Pending[i].Writes, s.object) || holds(v.Pending[i].Reads, s.object)
+	feet := &v.Pending[i]
+	return holds(feet.Writes, s.object) || holds(feet.Reads, s.object) || holds(feet.Writes, 0)
 }

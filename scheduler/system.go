@@ -56,6 +56,19 @@ type Footprinter[S any] interface {
 	Footprint(s S) Footprint
 }
 
+// Tracker is a Footprinter whose footprints can be switched off. When they are, it is treated as none.
+type Tracker interface {
+	TracksFootprints() bool
+}
+
+func footprinter[S any](sys System[S]) Footprinter[S] {
+	if t, ok := sys.(Tracker); ok && !t.TracksFootprints() {
+		return nil
+	}
+	f, _ := sys.(Footprinter[S])
+	return f
+}
+
 // Wait is an actor that has a next step which is not enabled, and what has to change for it to be: the objects that its
 // guard reads.
 type Wait struct {
