@@ -26,7 +26,8 @@ func (d *DB) Clone() *DB { return &DB{db: d.db.Clone()} }
 // some sequence of requests have different fingerprints, but for collisions.
 func (d *DB) Fingerprint() uint64 { return d.db.Fingerprint() }
 
-// Open starts a session for a role ("" is postgres) and returns its number, the lowest that is free.
+// Open starts a session of the superuser postgres and returns its number, the lowest that is free. A role is set in it as by SET
+// ROLE.
 func (d *DB) Open(role string) int { return d.db.Open(role) }
 
 // IsOpen says whether there is a session of that number.

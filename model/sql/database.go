@@ -64,14 +64,18 @@ func (d *Database) session(i int) *session {
 	return s
 }
 
-// Open starts a session of a role and returns its number.
+// Open starts a session of the superuser in which a role has been set, and returns its number.
 func (d *Database) Open(role string) int {
 	id := d.st.OpenSession()
 	i := int(id)
 	for len(d.sess) <= i {
 		d.sess = append(d.sess, nil)
 	}
-	d.sess[i] = newSession(d, id, role)
+	s := newSession(d, id)
+	if role != "" && role != superuser {
+		s.settings.set("role", role, false, false)
+	}
+	d.sess[i] = s
 	return i
 }
 

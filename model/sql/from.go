@@ -84,6 +84,11 @@ func (q *query) rangeVar(n *pg.RangeVar, mode storage.TableLock) (*nsItem, error
 			return q.cteItem(c, n)
 		}
 	}
+	if q.a.cat.lookup(n.Schemaname, n.Relname) == nil {
+		if it := q.sysViewItem(n); it != nil {
+			return it, nil
+		}
+	}
 	r, err := q.a.cat.relation(n.Schemaname, n.Relname)
 	if err != nil {
 		return nil, q.a.at(err, n.Location)

@@ -13,6 +13,7 @@ type run struct {
 	snap    storage.Snapshot
 	req     *request
 	clockAt int // how many times clock_timestamp() has been asked
+	viewAt  int // how many times a system view has been read
 	notices []*types.Error
 	after   []func() error // AFTER triggers and foreign-key checks, for the end of the statement
 	depth   int            // of function and trigger calls

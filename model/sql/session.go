@@ -36,16 +36,14 @@ type request struct {
 	at       int     // statement in progress
 	first    *Result // results of the statements before it
 	last     *Result
-	before   settings // of the session before the statement in progress
-	started  int64    // when the request came
-	clock    []int64  // what clock_timestamp() has answered in the statement in progress
+	before   settings          // of the session before the statement in progress
+	started  int64             // when the request came
+	clock    []int64           // what clock_timestamp() has answered in the statement in progress
+	views    [][][]types.Value // what system views have answered
 }
 
-func newSession(d *Database, id storage.SessionID, role string) *session {
-	if role == "" {
-		role = superuser
-	}
-	return &session{owner: d.owner, id: id, login: role}
+func newSession(d *Database, id storage.SessionID) *session {
+	return &session{owner: d.owner, id: id, login: superuser}
 }
 
 // superuser is the role that owns the database.
@@ -118,7 +116,7 @@ func (d *Database) resume(s *session) Reply {
 func (d *Database) advance(s *session, r *request, x *storage.Exec) Reply {
 	for ; r.at < len(r.stmts); r.at++ {
 		if x == nil {
-			r.before, r.clock = s.settings, nil
+			r.before, r.clock, r.views = s.settings, nil, nil
 		}
 		res, err := d.statement(s, r, x)
 		x = nil
