@@ -5,9 +5,10 @@ package scheduler
 type lookahead[S any] struct {
 	sys      System[S]
 	feet     Footprinter[S]
-	forecast Forecaster[S]
-	known    []forecast // of the last step's pending choices
-	next     []forecast // being built; swaps with known
+	forecast Forecaster[S] // nil when sys is none
+	release  Releaser[S]   // nil when sys is none
+	known    []forecast    // of the last step's pending choices
+	next     []forecast    // being built; swaps with known
 	result   []Footprint
 	last     forecast // the footprint of the last step
 }
@@ -27,6 +28,7 @@ func (f *forecast) set(c Choice, feet Footprint) {
 func newLookahead[S any](sys System[S], feet Footprinter[S]) lookahead[S] {
 	l := lookahead[S]{sys: sys, feet: feet}
 	l.forecast, _ = sys.(Forecaster[S])
+	l.release, _ = sys.(Releaser[S])
 	return l
 }
 
@@ -55,7 +57,11 @@ func (l *lookahead[S]) pending(s S, v *View) []Footprint {
 		if l.forecast != nil {
 			f.set(c, l.forecast.Forecast(s, c))
 		} else {
-			f.set(c, l.feet.Footprint(l.sys.Apply(l.sys.Clone(s), c)))
+			after := l.sys.Apply(l.sys.Clone(s), c)
+			f.set(c, l.feet.Footprint(after))
+			if l.release != nil {
+				l.release.Release(after)
+			}
 		}
 	}
 	for i := range l.next {

@@ -335,6 +335,11 @@ func TestReleasedStatesAreNotUsed(t *testing.T) {
 	if d := cmp.Diff(want, got, sameResult); d != "" || released < got.Transitions/2 {
 		t.Errorf("%d released: %s", released, d)
 	}
+	before := released
+	ran := Run(System[*progState](sys), POS(), Limits{}, 3)
+	if plain := Run(System[*progState](p), POS(), Limits{}, 3); !slices.Equal(plain.Names, ran.Names) || released == before {
+		t.Errorf("pos: %v, want %v", ran.Names, plain.Names)
+	}
 	small := releasing{deadlocking(), &released}
 	_, e := finals(t, small, ReduceDPOR)
 	count, _ := Interleavings(context.Background(), System[*progState](small), 0)
