@@ -23,16 +23,22 @@ const (
 )
 
 // watchAuthority is what a tick reads before it decides.
-func watchAuthority() procedure {
+func watchAuthority(statusSQL string) procedure {
 	return procedure{
 		{"read authority", func(t *turn) error {
 			return t.row(`SELECT authority FROM ring_cursor_authority WHERE singleton`).Scan(&t.mode)
 		}},
 		{"read fleet", func(t *turn) (err error) {
-			*t.locals.(*authorityStatus), err = t.authorityStatus()
+			*t.locals.(*authorityStatus), err = t.authorityStatus(statusSQL)
 			return err
 		}},
 	}
+}
+
+// fleetSeen is the fact that the leader looked at the fleet.
+type fleetSeen struct {
+	At    int64 // microseconds of simulated time
+	Ready bool
 }
 
 // ready says whether a fleet in this state may be flipped without asking.
@@ -59,6 +65,7 @@ func (a leader) Run(ctx context.Context, db sim.DB) error {
 				return err
 			}
 			now := sim.Now(ctx)
+			sim.Note(ctx, noteFleet, fleetSeen{now.UnixMicro(), t.mode == columns && o.Kind == Done && status.ready()})
 			switch {
 			case o.Kind != Done || t.mode == ledger:
 				since = time.Time{}
@@ -67,6 +74,7 @@ func (a leader) Run(ctx context.Context, db sim.DB) error {
 			case since.IsZero():
 				since = now
 			case now.Sub(since) >= stablePeriod:
+				sim.Note(ctx, noteFleet, fleetSeen{At: -1}) // what follows is an auto-flip
 				o, err := a.p.flip(ctx, db, false)
 				if err != nil {
 					return err

@@ -2,6 +2,7 @@ package rings
 
 import (
 	"context"
+	"time"
 
 	"simrun/sim"
 )
@@ -11,10 +12,11 @@ import (
 type contractor struct {
 	p     *program
 	times int
+	pause time.Duration // between the times
 }
 
 // contractCheck refuses unless the ledger is authoritative and no runtime from before the flip is alive.
-func contractCheck() procedure {
+func contractCheck(statusSQL string) procedure {
 	return procedure{
 		{"lock migration", func(t *turn) error {
 			return t.do(`SELECT pg_advisory_xact_lock(hashtextextended('queue_storage.migrate', 0))`)
@@ -28,7 +30,7 @@ func contractCheck() procedure {
 			return err
 		}},
 		{"check runtimes", func(t *turn) error {
-			status, err := t.authorityStatus()
+			status, err := t.authorityStatus(statusSQL)
 			if err == nil && status.blocking > 0 {
 				return t.refuse(Outcome{Kind: Refused, Reason: "blocking runtimes"})
 			}
@@ -65,8 +67,13 @@ func contractDrop() procedure {
 
 // Run contracts as often as it is told.
 func (a contractor) Run(ctx context.Context, db sim.DB) error {
-	for time := range a.times {
-		sim.Checkpoint(ctx, time)
+	for i := range a.times {
+		sim.Checkpoint(ctx, i)
+		if i > 0 {
+			if err := sim.Sleep(ctx, a.pause); err != nil {
+				return err
+			}
+		}
 		_, err := operate(ctx, "contract", "contract", ring{}, func() (Outcome, error) {
 			return a.p.turn(ctx, db, ring{}, nil).transact(Outcome{Kind: Done}, of(a.p.contractCheck, a.p.contractDrop))
 		})

@@ -43,6 +43,7 @@ type countsOf struct {
 	live   string // first of two statements
 	pruned string // second of two
 	old    string
+	how    counterKind // how the exact reader reads
 }
 
 func newCounts() countsOf {
@@ -70,7 +71,11 @@ func (a counter) Run(ctx context.Context, db sim.DB) error {
 func (a counter) count(ctx context.Context, db sim.DB) (Outcome, error) {
 	o := Outcome{Kind: Counted, Reason: a.queue}
 	sqls := []string{a.p.counts.exact}
-	switch a.kind {
+	kind := a.kind
+	if kind == exactCounter {
+		kind = a.p.counts.how
+	}
+	switch kind {
 	case splitCounter:
 		sqls = []string{a.p.counts.live, a.p.counts.pruned}
 	case oldCounter:

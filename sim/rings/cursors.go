@@ -29,7 +29,14 @@ func (c *cursors) of(i int) cursor {
 }
 
 const cursorsSQL = `
-SELECT a.authority, s.slot_count, s.current_slot, s.generation,
+SELECT a.authority, s.slot_count, coalesce(s.current_slot, -1), coalesce(s.generation, -1),
+       coalesce((SELECT r.slot FROM %[1]s_ring_rotations r ORDER BY r.generation DESC LIMIT 1), -1),
+       coalesce((SELECT max(r.generation) FROM %[1]s_ring_rotations r), -1)
+FROM ring_cursor_authority a, %[1]s_ring_state s`
+
+// contractedSQL is the same where the columns are gone: nothing is as good as poison.
+const contractedSQL = `
+SELECT a.authority, s.slot_count, -1, -1::bigint,
        coalesce((SELECT r.slot FROM %[1]s_ring_rotations r ORDER BY r.generation DESC LIMIT 1), -1),
        coalesce((SELECT max(r.generation) FROM %[1]s_ring_rotations r), -1)
 FROM ring_cursor_authority a, %[1]s_ring_state s`
@@ -43,6 +50,9 @@ func readCursors(v sim.View) *cursors {
 		c := &cursors{}
 		for i, r := range allRings {
 			res, err := v.Query(fmt.Sprintf(cursorsSQL, r.name))
+			if err != nil {
+				res, err = v.Query(fmt.Sprintf(contractedSQL, r.name))
+			}
 			if err != nil || len(res.Rows) != 1 {
 				return (*cursors)(nil)
 			}

@@ -15,6 +15,9 @@ type expander struct {
 	times int
 }
 
+// reasonExpanded tells a migration's outcome from others.
+const reasonExpanded = "expanded"
+
 // expanding is what the steps of an expansion tell each other.
 type expanding struct {
 	fresh bool // no queue storage was there before
@@ -177,11 +180,11 @@ func (p *program) expand() procedure {
 
 // Run migrates as often as it is told.
 func (a expander) Run(ctx context.Context, db sim.DB) error {
-	for time := range a.times {
+	for i := range a.times {
 		for try := range expandRetries {
-			sim.Checkpoint(ctx, time, try)
+			sim.Checkpoint(ctx, i, try)
 			o, err := operate(ctx, "expand", "expand", ring{}, func() (Outcome, error) {
-				return a.p.turn(ctx, db, ring{}, &expanding{}).transact(Outcome{Kind: Done}, a.p.expand())
+				return a.p.turn(ctx, db, ring{}, &expanding{}).transact(Outcome{Kind: Done, Reason: reasonExpanded}, a.p.expand())
 			})
 			if err != nil {
 				return err

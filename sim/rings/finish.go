@@ -179,6 +179,16 @@ func b2i(b bool) int64 {
 	return 0
 }
 
+// unlessGone ends the turn when the lease was not found. A lease is its worker's alone, so it never is gone.
+func (t *turn) unlessGone(rows int64, err error) error {
+	if err == nil && rows == 0 {
+		return t.end(Outcome{Kind: Noop, Reason: reasonGone})
+	}
+	return err
+}
+
+const reasonGone = "lease gone"
+
 // materialise makes a lease of a receipt, so that a job that runs for long has a heartbeat.
 func materialiseLease(slotSQL string) procedure {
 	return procedure{
@@ -205,7 +215,8 @@ func completeLease() procedure {
 		procedure{
 			{"lock attempt", lockAttempt},
 			{"delete lease", func(t *turn) error {
-				return t.unlessStale(t.exec(`DELETE FROM leases WHERE job = $1 AND run_lease = $2`, t.claimed().id, t.claimed().lease))
+				rows, err := t.exec(`DELETE FROM leases WHERE job = $1 AND run_lease = $2`, t.claimed().id, t.claimed().lease)
+				return t.unlessGone(rows, err)
 			}},
 			{"close", func(t *turn) error {
 				if t.claimed().shape == legacyClaim {

@@ -2,6 +2,7 @@ package rings
 
 import (
 	"context"
+	"time"
 
 	"simrun/sim"
 )
@@ -11,6 +12,7 @@ type flip struct {
 	p     *program
 	force bool // skip the gate over the live runtimes
 	times int
+	pause time.Duration // between the times
 }
 
 // flipAuthority is its transaction. Its ring steps run once a ring, in the order of allRings.
@@ -26,13 +28,13 @@ func flipAuthority(force bool, p *program) procedure {
 		p.flipLocks,
 		procedure{{"read authority", func(t *turn) error {
 			err := t.row(`SELECT authority FROM ring_cursor_authority WHERE singleton`).Scan(&t.mode)
-			if err == nil && t.mode == ledger {
+			if err == nil && t.mode == ledger && !p.flipAgain {
 				return t.end(Outcome{Kind: AlreadyLedger})
 			}
 			return err
 		}}},
 		unless(force, p.flipGate),
-		p.flipRings,
+		unless(force && p.forceSkips, p.flipRings),
 		p.flipSwitch,
 	)
 }
@@ -45,9 +47,9 @@ func flipLocks() procedure {
 }
 
 // flipGate refuses while a runtime that was seen lately is not known to be aware of the flip.
-func flipGate() procedure {
+func flipGate(statusSQL string) procedure {
 	return procedure{{"count blocking runtimes", func(t *turn) error {
-		status, err := t.authorityStatus()
+		status, err := t.authorityStatus(statusSQL)
 		if err == nil && status.blocking > 0 {
 			return t.refuse(Outcome{Kind: Refused, Reason: "blocking runtimes"})
 		}
@@ -103,8 +105,13 @@ func flipSwitch() procedure {
 
 // Run flips as often as it is told; all but the first must find the work done.
 func (a flip) Run(ctx context.Context, db sim.DB) error {
-	for time := range a.times {
-		sim.Checkpoint(ctx, time)
+	for i := range a.times {
+		sim.Checkpoint(ctx, i)
+		if i > 0 {
+			if err := sim.Sleep(ctx, a.pause); err != nil {
+				return err
+			}
+		}
 		if _, err := a.p.flip(ctx, db, a.force); err != nil {
 			return err
 		}
@@ -113,6 +120,7 @@ func (a flip) Run(ctx context.Context, db sim.DB) error {
 }
 
 func (p *program) flip(ctx context.Context, db sim.DB, force bool) (Outcome, error) {
+	sim.Note(ctx, noteForced, force)
 	return operate(ctx, "flip", "flip", ring{}, func() (Outcome, error) {
 		t := p.turn(ctx, db, ring{}, nil)
 		return t.transact(Outcome{Kind: Flipped}, flipAuthority(force, p))
@@ -125,11 +133,14 @@ type authorityStatus struct {
 	blocking int // those of them that are not known to be aware of the flip
 }
 
-func (t *turn) authorityStatus() (authorityStatus, error) {
+// statusSQL counts them. The freshness window is well above the 10 s at which a runtime publishes its row.
+const statusSQL = `SELECT count(*), count(*) FILTER (WHERE semver_rank(binary_version) IS NULL
+		OR semver_rank(binary_version) < semver_rank(ring_authority_min_flip_version()))
+	FROM runtime_instances WHERE last_seen_at > now() - interval '90 seconds'`
+
+func (t *turn) authorityStatus(sql string) (authorityStatus, error) {
 	var s authorityStatus
-	err := t.row(`SELECT count(*), count(*) FILTER (WHERE semver_rank(binary_version) IS NULL
-			OR semver_rank(binary_version) < semver_rank(ring_authority_min_flip_version()))
-		FROM runtime_instances WHERE last_seen_at > now() - interval '90 seconds'`).Scan(&s.live, &s.blocking)
+	err := t.row(sql).Scan(&s.live, &s.blocking)
 	return s, err
 }
 

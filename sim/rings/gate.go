@@ -19,7 +19,7 @@ func gate() procedure {
 				case err != nil:
 					return err
 				case !got:
-					return t.end(Outcome{Kind: SkippedBusy, Reason: "serializer"})
+					return t.end(Outcome{Kind: SkippedBusy, Reason: reasonSerializer})
 				}
 			}
 			sim.Note(t.ctx, noteHold, hold{t.name, t.mode})

@@ -57,7 +57,7 @@ func (w watcher) Hash() uint64 {
 // watch makes an invariant of a judgement over committed cursor changes. The first state is that of the start.
 func watch(name, id, doc string, first cursors, judge func(w *watcher, s *sim.Step, now *cursors) string) sim.Invariant {
 	return sim.Invariant{Name: name, ID: id, Doc: doc, Kind: sim.Monitored, Monitor: func() sim.Monitor {
-		w := watcher{last: first, judge: judge}
+		w := watcher{seen: first.authority != "", last: first, judge: judge}
 		for i := range w.most {
 			w.most[i] = first.of(i).Gen
 		}
@@ -90,15 +90,7 @@ func watched(first cursors) []sim.Invariant {
 				}
 				return ""
 			}),
-		watch("NoSkip", "I-4", "the authoritative generation steps by exactly one and never decreases", first,
-			func(w *watcher, _ *sim.Step, now *cursors) string {
-				for i, r := range now.rings {
-					if was, is := w.last.of(i), now.of(i); is != was && is.Gen != was.Gen+1 {
-						return fmt.Sprintf("cursor of the %s ring went from %v to %v", r.ring, was, is)
-					}
-				}
-				return ""
-			}),
+		noSkip(first),
 		watch("OneWay", "I-17", "the authority goes from columns to ledger once, for all rings in one commit", first,
 			func(w *watcher, _ *sim.Step, now *cursors) string {
 				if w.last.authority == ledger && now.authority != ledger {
@@ -122,6 +114,18 @@ func watched(first cursors) []sim.Invariant {
 				return ""
 			}),
 	}
+}
+
+func noSkip(first cursors) sim.Invariant {
+	return watch("NoSkip", "I-4", "the authoritative generation steps by exactly one and never decreases", first,
+		func(w *watcher, _ *sim.Step, now *cursors) string {
+			for i, r := range now.rings {
+				if was, is := w.last.of(i), now.of(i); is != was && is.Gen != was.Gen+1 {
+					return fmt.Sprintf("cursor of the %s ring went from %v to %v", r.ring, was, is)
+				}
+			}
+			return ""
+		})
 }
 
 // compatRotated says whether a 0.7 rotation of the ring to its present columns was reported with the step.
@@ -166,18 +170,90 @@ WHERE a.authority = 'ledger' AND s.generation <> -1`, "{ring}", r.name))
 	return strings.Join(parts, "\nUNION ALL")
 }
 
-// cursorInvariants is what must hold of the cursors and the authority in every scenario.
+// migratingInvariants is what must hold of the cursors and the authority where the tables themselves come and go.
+func migratingInvariants(first cursors) []sim.Invariant {
+	return append(watched(first),
+		watch("Lockstep", "I-5", "slot = generation mod slot_count for the cursor", first, func(_ *watcher, _ *sim.Step, now *cursors) string {
+			for i, r := range now.rings {
+				if c := now.of(i); c.Gen >= 0 && int64(c.Slot) != c.Gen%int64(r.n) {
+					return fmt.Sprintf("the cursor of the %s ring is %v with %d slots", r.ring, c, r.n)
+				}
+			}
+			return ""
+		}),
+		watch("Fence", "I-18", "after the flip the columns hold poison, or nothing", first, func(_ *watcher, _ *sim.Step, now *cursors) string {
+			for _, r := range now.rings {
+				if now.authority == ledger && !r.columns.poisoned() {
+					return fmt.Sprintf("the ledger is authoritative, and the columns of the %s ring are at %v", r.ring, r.columns)
+				}
+			}
+			return ""
+		}),
+		mixedFleet(first), awareNeverBreaks(), singleReport(), invariants.NoDeadlock(), invariants.LockOrder(),
+	)
+}
+
+// cursorInvariants is what must hold of the cursors and the authority in every scenario whose tables stay.
 func cursorInvariants(first cursors) []sim.Invariant {
 	return append(watched(first),
 		sim.Invariant{Name: "Lockstep", ID: "I-5", Doc: "slot = generation mod slot_count, for the cursor and for every ledger row", SQL: lockstepSQL()},
 		sim.Invariant{Name: "Fence", ID: "I-18", Doc: "after the flip nothing an old binary reads lets it advance, route or prune", SQL: fenceSQL()},
-		sim.Invariant{Name: "MixedFleet", ID: "I-1", Kind: sim.Monitored, Monitor: func() sim.Monitor { return fleet{flipped: first.authority == ledger} },
-			Doc: "no transaction holds a serializer under the columns' discipline next to one under the ledger's, or after the flip"},
-		sim.Invariant{Name: "AwareNeverBreaks", ID: "I-22", Kind: sim.Monitored, Monitor: func() sim.Monitor { return stateless(brokenAware) },
-			Doc: "no 0.7 actor gets an error because a flip happened"},
-		sim.Invariant{Name: "SingleReport", ID: "I-3", Kind: sim.Monitored, Monitor: func() sim.Monitor { return reports{} },
-			Doc: "no two rotations report the same generation"},
+		contiguous(first), mixedFleet(first), awareNeverBreaks(), singleReport(), serializerHeld(), idempotent(), boundedWait(),
 		invariants.NoDeadlock(),
 		invariants.LockOrder(),
 	)
+}
+
+func mixedFleet(first cursors) sim.Invariant {
+	return sim.Invariant{Name: "MixedFleet", ID: "I-1", Kind: sim.Monitored, Monitor: func() sim.Monitor { return fleet{flipped: first.authority == ledger} },
+		Doc: "no transaction holds a serializer under the columns' discipline next to one under the ledger's, or after the flip"}
+}
+
+func awareNeverBreaks() sim.Invariant {
+	return sim.Invariant{Name: "AwareNeverBreaks", ID: "I-22", Kind: sim.Monitored, Monitor: func() sim.Monitor { return stateless(brokenAware) },
+		Doc: "no 0.7 actor gets an error because a flip happened"}
+}
+
+func singleReport() sim.Invariant {
+	return sim.Invariant{Name: "SingleReport", ID: "I-3", Kind: sim.Monitored, Monitor: func() sim.Monitor { return reports{} },
+		Doc: "no two rotations report the same generation"}
+}
+
+func serializerHeld() sim.Invariant {
+	return sim.Invariant{Name: "SerializerHeld", ID: "I-26", Kind: sim.Monitored, Monitor: func() sim.Monitor { return serializers{} },
+		Doc: "a ring's serializer is refused only while another transaction on that ring holds it"}
+}
+
+// contiguous is I-4 of the ledgers: above the row that an upgrade seeded, and what a fold left, no generation is missing.
+func contiguous(first cursors) sim.Invariant {
+	var parts []string
+	for i, r := range allRings {
+		parts = append(parts, fmt.Sprintf(`
+SELECT '%[1]s' AS ring, x.lo, x.hi, x.n FROM
+	(SELECT min(generation) AS lo, max(generation) AS hi, count(*) AS n FROM %[1]s_ring_rotations WHERE generation >= %[2]d) x
+WHERE x.hi - x.lo + 1 <> x.n`, r.name, first.rings[i].ledger.Gen))
+	}
+	return sim.Invariant{Name: "Contiguous", ID: "I-4", Doc: "no ledger has a hole above its upgrade's row", SQL: strings.Join(parts, "\nUNION ALL")}
+}
+
+func idempotent() sim.Invariant {
+	return noOutcome("Idempotent", "I-27", "a flip after the flip finds its work done", func(_ *sim.Step, o Outcome) string {
+		if o.Kind == Refused && (o.Reason == "invalid columns" || o.Reason == "ledger differs") {
+			return "a flip was refused: " + o.Reason
+		}
+		return ""
+	})
+}
+
+// boundedWait is what keeps readers from queueing behind a prune.
+func boundedWait() sim.Invariant {
+	return sim.Invariant{Name: "BoundedWait", ID: "I-2", Doc: "a prune waits for its children with a lock timeout only", Kind: sim.Monitored,
+		Monitor: func() sim.Monitor {
+			return stateless(func(s *sim.Step) string {
+				if s.Reply.Blocked && !s.Bounded && strings.HasPrefix(s.SQL, "LOCK TABLE ready_entries_") {
+					return "waits without a limit for " + s.Reply.On
+				}
+				return ""
+			})
+		}}
 }

@@ -102,8 +102,9 @@ WHERE x.lease_generation <> c.generation - ((c.slot - x.lease_slot + s.slot_coun
 	return strings.Join(parts, "\nUNION ALL")
 }
 
-// jobInvariants is what must hold of jobs where all families are there.
-func jobInvariants(first cursors) []sim.Invariant {
+// jobInvariants is what must hold of jobs where all families are there. finished is how many jobs of queue q have finished at
+// the start.
+func jobInvariants(first cursors, finished int64) []sim.Invariant {
 	return []sim.Invariant{
 		{Name: "NoLoss", ID: "I-7", Doc: "a job that was accepted has finished, or is ready, claimed or leased", SQL: noLossSQL},
 		{Name: "ExactCounts", ID: "I-13", Doc: "ready + running + live terminal + rollups + deltas is the number of jobs accepted", SQL: exactCountsSQL},
@@ -115,8 +116,14 @@ func jobInvariants(first cursors) []sim.Invariant {
 		watchEmptyTarget(first),
 		{Name: "OpenSlotSafe", ID: "I-6", Kind: sim.Monitored, Monitor: func() sim.Monitor { return stateless(openSlotTruncated) },
 			Doc: "no prune truncates the slot that is open"},
-		{Name: "ExactReads", ID: "I-13", Kind: sim.Monitored, Monitor: func() sim.Monitor { return reads{} },
-			Doc: "a reader counts at least what had finished when it began, and at most what has finished when it ends"},
+		{Name: "ExactReads", ID: "I-13", Kind: sim.Monitored, Monitor: func() sim.Monitor { return reads{finished: finished} },
+			Doc: "a reader counts no fewer jobs than have finished at any time while it reads, and no more"},
+		noOutcome("LeaseFound", "I-26", "a worker finds its lease wherever the ring has turned", func(_ *sim.Step, o Outcome) string {
+			if o.Reason == reasonGone {
+				return "a worker did not find its own lease"
+			}
+			return ""
+		}),
 		{Name: "Loud", ID: "I-19", Kind: sim.Monitored, Monitor: func() sim.Monitor { return stateless(silentOld) },
 			Doc: "after the flip an old binary neither rotates nor prunes"},
 	}
@@ -171,13 +178,15 @@ func silentOld(s *sim.Step) string {
 	return ""
 }
 
-// reads is the monitor of ExactReads: how many jobs have finished, and how many had when each reader began.
+// reads is the monitor of ExactReads: how many jobs of queue q have finished, and the fewest and most while each reader reads.
 type reads struct {
 	finished int64
-	since    [maxActors]int64
+	low      [maxActors]int64
+	high     [maxActors]int64
+	reading  [maxActors]bool
 }
 
-const finishedSQL = `SELECT count(*) FROM app_effects`
+const finishedSQL = `SELECT count(*) FROM app_effects f JOIN app_jobs j ON j.job = f.job WHERE j.queue = 'q'`
 
 // Step is sim.Monitor's.
 func (r reads) Step(s *sim.Step) (sim.Monitor, string) {
@@ -185,32 +194,33 @@ func (r reads) Step(s *sim.Step) (sim.Monitor, string) {
 		if res, err := s.Committed.Query(finishedSQL); err == nil {
 			r.finished = res.Rows[0][0].N
 		}
-	}
-	for _, e := range s.Events {
-		switch {
-		case e.Kind == sim.EventCall && e.Name == "count":
-			r.since[s.Actor] = r.finished
-		case e.Kind == sim.EventNote && e.Name == noteOutcome:
-			o, _ := e.Value.(Outcome)
-			if o.Kind == Counted && o.N < r.since[s.Actor] {
-				return r, fmt.Sprintf("counted %d finished jobs, %d had finished before the reader began", o.N, r.since[s.Actor])
-			}
-			if o.Kind == Counted && o.N > r.finished {
-				return r, fmt.Sprintf("counted %d finished jobs, only %d have finished", o.N, r.finished)
-			}
-			if o.Kind == Counted {
-				r.since[s.Actor] = 0
+		for i := range r.reading {
+			if r.reading[i] {
+				r.low[i], r.high[i] = min(r.low[i], r.finished), max(r.high[i], r.finished)
 			}
 		}
 	}
-	return r, ""
+	bad := ""
+	for _, e := range s.Events {
+		switch {
+		case e.Kind == sim.EventCall && e.Name == "count":
+			r.low[s.Actor], r.high[s.Actor], r.reading[s.Actor] = r.finished, r.finished, true
+		case e.Kind == sim.EventNote && e.Name == noteOutcome && r.reading[s.Actor]:
+			o, _ := e.Value.(Outcome)
+			if o.Kind == Counted && (o.N < r.low[s.Actor] || o.N > r.high[s.Actor]) {
+				bad = fmt.Sprintf("counted %d finished jobs while there were %d to %d", o.N, r.low[s.Actor], r.high[s.Actor])
+			}
+			r.low[s.Actor], r.high[s.Actor], r.reading[s.Actor] = 0, 0, false
+		}
+	}
+	return r, bad
 }
 
 // Hash is sim.Monitor's.
 func (r reads) Hash() uint64 {
 	h := uint64(r.finished)
-	for _, n := range r.since {
-		h = (h ^ uint64(n)) * 0x9e3779b97f4a7c15
+	for i := range r.low {
+		h = (h ^ uint64(r.low[i])<<20 ^ uint64(r.high[i])<<1 ^ uint64(b2i(r.reading[i]))) * 0x9e3779b97f4a7c15
 		h ^= h >> 31
 	}
 	return h

@@ -2,6 +2,7 @@ package rings
 
 import (
 	"fmt"
+	"strings"
 
 	"simrun/sim"
 )
@@ -124,4 +125,80 @@ func (r reports) Step(s *sim.Step) (sim.Monitor, string) {
 // Hash is sim.Monitor's.
 func (r reports) Hash() uint64 {
 	return r[0] ^ r[1]*0x9e3779b97f4a7c15 ^ r[2]*0xd6e8feb86659fd93
+}
+
+// serializers is the monitor of SerializerHeld.
+type serializers struct {
+	holds   [maxActors]uint8 // the ring whose serializer the actor holds: a bit of allRings
+	refused [maxActors]uint8 // rings that others held when the actor's advisory lock was refused, and bit 7
+}
+
+// Step is sim.Monitor's.
+func (h serializers) Step(s *sim.Step) (sim.Monitor, string) {
+	if s.Actor < 0 || s.Actor >= maxActors {
+		return h, ""
+	}
+	if strings.Contains(s.SQL, "pg_try_advisory") && strings.Contains(s.SQL, "ring_rotation") && isFalse(s.Reply.Result) {
+		h.refused[s.Actor] = 1 << 7
+		for actor, ring := range h.holds {
+			if actor != s.Actor {
+				h.refused[s.Actor] |= ring
+			}
+		}
+	}
+	if ended(s) {
+		h.holds[s.Actor] = 0
+	}
+	bad := ""
+	for _, e := range s.Events {
+		switch v := e.Value.(type) {
+		case hold:
+			h.holds[s.Actor] = ringBit(v.Ring)
+		case Outcome:
+			if v.Reason == reasonSerializer && h.refused[s.Actor]&ringBit(v.Ring) == 0 {
+				bad = fmt.Sprintf("the serializer of the %s ring was refused, and nobody held it", v.Ring)
+			}
+			h.refused[s.Actor] = 0
+		}
+	}
+	return h, bad
+}
+
+// isFalse says whether a result is one row with false first.
+func isFalse(r *sim.Result) bool {
+	return r != nil && len(r.Rows) == 1 && r.Rows[0][0].Valid && r.Rows[0][0].N == 0
+}
+
+// ringBit is the bit of a ring in allRings.
+func ringBit(name string) uint8 {
+	for i := range allRings {
+		if allRings[i].name == name {
+			return 1 << i
+		}
+	}
+	return 0
+}
+
+// Hash is sim.Monitor's.
+func (h serializers) Hash() uint64 {
+	v := uint64(3)
+	for i := range h.holds {
+		v = (v ^ uint64(h.holds[i]) ^ uint64(h.refused[i])<<8) * 0x9e3779b97f4a7c15
+		v ^= v >> 31
+	}
+	return v
+}
+
+// noOutcome makes an invariant that no outcome is bad.
+func noOutcome(name, id, doc string, bad func(s *sim.Step, o Outcome) string) sim.Invariant {
+	return sim.Invariant{Name: name, ID: id, Doc: doc, Kind: sim.Monitored, Monitor: func() sim.Monitor {
+		return stateless(func(s *sim.Step) string {
+			for o := range outcomes(s) {
+				if why := bad(s, o); why != "" {
+					return why
+				}
+			}
+			return ""
+		})
+	}}
 }

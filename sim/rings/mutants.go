@@ -16,7 +16,7 @@ type mutant struct {
 // allMutants are the mutants of all groups, in the order of the catalogue.
 func allMutants() []mutant {
 	var all []mutant
-	for _, group := range [][]mutant{mutantsA, mutantsB} {
+	for _, group := range [][]mutant{mutantsA, mutantsB, mutantsC, mutantsD, mutantsE} {
 		all = append(all, group...)
 	}
 	return all

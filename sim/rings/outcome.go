@@ -91,8 +91,12 @@ const (
 	noteHold    = "hold"    // hold: the serializer is held, under which discipline
 	noteFold    = "fold"    // a fold begins: simulated time in microseconds
 	noteForced  = "forced"  // a flip that skips its gate begins
-	notePin     = "pin"     // since when the actor pins the horizon, in microseconds of simulated time; 0 when it does not
+	noteFleet   = "fleet"   // fleetSeen: the leader looked at the fleet, or (At -1) begins an auto-flip
+	notePin     = "pin"     // since when the actor pins the horizon, in microseconds of simulated time; negative when by a write, 0 when it does not
 )
+
+// reasonSerializer is the reason of a turn that skips because the ring's advisory lock is taken.
+const reasonSerializer = "serializer"
 
 // hold is the fact that a ring transaction has its serializer and has chosen a discipline. It lasts until the transaction ends.
 type hold struct {

@@ -9,6 +9,9 @@ import (
 	"simrun/sim"
 )
 
+// pinHold is how long scenarios pin the horizon: longer than a fold tolerates.
+const pinHold = 20 * time.Second
+
 // pinnedReader holds a snapshot in a REPEATABLE READ transaction for a while: it pins the horizon.
 type pinnedReader struct {
 	hold  time.Duration // of simulated time; 0 leaves it to the schedule
@@ -19,7 +22,7 @@ type pinnedReader struct {
 func (a pinnedReader) Run(ctx context.Context, db sim.DB) error {
 	for tick := range a.ticks {
 		sim.Checkpoint(ctx, tick)
-		if err := pin(ctx, db, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, a.hold, `SELECT count(*) FROM queue_ring_rotations`); err != nil {
+		if err := pin(ctx, db, snapshotRead, a.hold, 1, `SELECT count(*) FROM queue_ring_rotations`); err != nil {
 			return err
 		}
 	}
@@ -36,14 +39,15 @@ type idleWriter struct {
 func (a idleWriter) Run(ctx context.Context, db sim.DB) error {
 	for tick := range a.ticks {
 		sim.Checkpoint(ctx, tick)
-		if err := pin(ctx, db, pgx.TxOptions{}, a.hold, `SELECT pg_current_xact_id()::text`); err != nil {
+		if err := pin(ctx, db, readCommitted, a.hold, -1, `SELECT pg_current_xact_id()::text`); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func pin(ctx context.Context, db sim.DB, how pgx.TxOptions, hold time.Duration, sql string) error {
+// pin begins a transaction, runs the statement, waits, and ends. sign is that of the fact it tells.
+func pin(ctx context.Context, db sim.DB, how pgx.TxOptions, hold time.Duration, sign int64, sql string) error {
 	tx, err := db.BeginTx(ctx, how)
 	if err != nil {
 		_, err = failed(err)
@@ -51,7 +55,7 @@ func pin(ctx context.Context, db sim.DB, how pgx.TxOptions, hold time.Duration, 
 	}
 	var ignored any
 	if err = tx.QueryRow(ctx, sql).Scan(&ignored); err == nil {
-		sim.Note(ctx, notePin, sim.Now(ctx).UnixMicro())
+		sim.Note(ctx, notePin, sign*sim.Now(ctx).UnixMicro())
 		sim.Witness(ctx, "pin: held")
 		err = sim.Sleep(ctx, hold)
 	}

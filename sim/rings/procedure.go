@@ -66,6 +66,24 @@ func (p procedure) before(name, mark string) procedure {
 	return append(append(append(procedure(nil), out[:i]...), moved), out[i:]...)
 }
 
+// after is p with a step put in just behind the named one.
+func (p procedure) after(mark string, s step) procedure {
+	i := p.index(mark) + 1
+	return append(append(append(procedure(nil), p[:i]...), s), p[i:]...)
+}
+
+// commitHere ends the transaction in the middle of a procedure and begins another: what a mutant of atomicity does.
+var commitHere = step{"commit in between", func(t *turn) error {
+	if err := t.tx.Commit(t.ctx); err != nil {
+		return err
+	}
+	tx, err := t.db.BeginTx(t.ctx, t.how)
+	if err == nil {
+		t.tx = tx
+	}
+	return err
+}}
+
 // turn is one execution of a procedure: the transaction, and what its steps have learned.
 type turn struct {
 	ctx context.Context

@@ -24,7 +24,7 @@ type program struct {
 	ledgerRotate procedure // 2.4
 
 	oldPickQueue      procedure // 2.6
-	pickOldest        procedure
+	pruneTarget       procedure // the gate, the cursor, and the oldest slot, of any ring
 	queueGates        procedure
 	lockChildren      procedure
 	queueGatesLocked  procedure
@@ -37,7 +37,6 @@ type program struct {
 	emptyClaimSlot    procedure
 	oldEmptyClaimSlot procedure
 	rollupSlot        procedure // 2.9
-	emptyCandidates   bool      // a rollup tick lists slots without pending deltas too
 
 	enqueue      procedure // 2.10
 	binaryRoute  procedure
@@ -64,6 +63,9 @@ type program struct {
 	flipGate   procedure
 	flipRings  procedure
 	flipSwitch procedure
+	// forceSkips: a forced flip skips everything that checks, not the gate only.
+	forceSkips bool
+	flipAgain  bool // a flip does not look whether it was done already
 
 	watchAuthority procedure // auto-flip
 	fleetReady     func(authorityStatus) bool
@@ -102,7 +104,7 @@ func shippedProgram() *program {
 		ledgerRotate: ledgerRotate(),
 
 		oldPickQueue:      oldPickQueue(),
-		pickOldest:        pickOldest(),
+		pruneTarget:       of(gate(), readCursor(), pickOldest()),
 		queueGates:        queueGates(),
 		lockChildren:      lockChildren(),
 		queueGatesLocked:  queueGates(),
@@ -136,11 +138,11 @@ func shippedProgram() *program {
 		foldLedgers: foldLedgers(),
 
 		flipLocks:  flipLocks(),
-		flipGate:   flipGate(),
+		flipGate:   flipGate(statusSQL),
 		flipRings:  flipRings(),
 		flipSwitch: flipSwitch(),
 
-		watchAuthority: watchAuthority(),
+		watchAuthority: watchAuthority(statusSQL),
 		fleetReady:     authorityStatus.ready,
 
 		expandFloor:     expandFloor(),
@@ -148,7 +150,7 @@ func shippedProgram() *program {
 		expandAuthority: expandAuthority(),
 		expandPoison:    expandPoison(),
 		expandSlots:     expandSlots(),
-		contractCheck:   contractCheck(),
+		contractCheck:   contractCheck(statusSQL),
 		contractDrop:    contractDrop(),
 
 		suppressed: memory.suppressed,

@@ -264,20 +264,19 @@ func (p *program) prune(ctx context.Context, db sim.DB, r ring, old bool) (Outco
 
 // pruneOf is the prune of a ring.
 func (p *program) pruneOf(r ring, old bool) procedure {
-	target := of(p.gate, p.readCursor, p.pickOldest)
 	switch {
 	case r.name == leaseRing.name && old:
 		return of(p.oldPickLease, p.lockChildren, p.emptyLeaseSlot)
 	case r.name == leaseRing.name:
-		return of(target, p.lockChildren, p.emptyLeaseSlot)
+		return of(p.pruneTarget, p.lockChildren, p.emptyLeaseSlot)
 	case r.name == claimRing.name && old:
 		return of(p.oldPickLease, p.claimProof, p.lockChildren, p.claimTargetSealed, p.claimProofLocked, p.oldEmptyClaimSlot)
 	case r.name == claimRing.name:
-		return of(target, p.claimProof, p.lockChildren, p.claimTargetSealed, p.claimProofLocked, p.emptyClaimSlot)
+		return of(p.pruneTarget, p.claimProof, p.lockChildren, p.claimTargetSealed, p.claimProofLocked, p.emptyClaimSlot)
 	case old:
 		return of(p.oldPickQueue, p.queueGates, p.lockChildren, p.queueGatesLocked, p.emptyQueueSlot.with("record counts", recordRollups))
 	}
-	return of(target, p.queueGates, p.lockChildren, p.queueGatesLocked, p.emptyQueueSlot)
+	return of(p.pruneTarget, p.queueGates, p.lockChildren, p.queueGatesLocked, p.emptyQueueSlot)
 }
 
 // Run prunes once a tick.

@@ -33,10 +33,6 @@ func (p *program) candidates(ctx context.Context, db sim.DB, n int) ([]cursor, e
 		if len(out) == rollupLimit {
 			break
 		}
-		if p.emptyCandidates {
-			out = append(out, c)
-			continue
-		}
 		var pending bool
 		if err := db.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM `+child("queue_terminal_count_deltas", c.Slot)+` LIMIT 1)`).
 			Scan(&pending); err != nil {

@@ -12,6 +12,7 @@ type world struct {
 	p     *program
 	from  start
 	lanes []lane
+	ended int64 // how many jobs of queue q have finished at the start
 }
 
 // queueQ is the lane that most scenarios use.
@@ -57,7 +58,7 @@ func (w *world) setup(actors ...sim.ActorSpec) *sim.Setup {
 		Schema:     w.schema(),
 		Seed:       w.seed(),
 		Actors:     actors,
-		Invariants: append(append(cursorInvariants(first), jobInvariants(first)...), linearizableCursor(first)),
+		Invariants: append(append(cursorInvariants(first), jobInvariants(first, w.ended)...), linearizableCursor(first)),
 	}
 }
 
@@ -72,6 +73,7 @@ INSERT INTO ready_segments VALUES (%[5]d, %[6]d, '%[2]s', %[3]d, %[4]d, %[4]d);
 // done adds a finished job: claimed and closed compactly in the claim slot, or explicitly with a terminal row.
 func (w *world) done(l lane, id, seq int64, at cursor, claimSlot int, state string) {
 	w.ready(l, id, seq, at)
+	w.ended++
 	w.from.extra += fmt.Sprintf(`INSERT INTO ready_claim_attempt_batches VALUES (%[5]d, %[6]d, '%[2]s', %[3]d, %[4]d, %[4]d);
 INSERT INTO app_effects VALUES (%[1]d, 1, %[7]t);
 `, id, l.queue, l.shard, seq, at.Slot, at.Gen, state == "failed")

@@ -5,25 +5,18 @@ import "simrun/sim"
 // rings/flip: rotators of both versions, the flip, and a reader. Each ring holds a row in its open slot, so that it is not
 // idle; that row also bounds a run, because the ring is busy when it has gone round.
 func init() {
-	sim.Register(&sim.Scenario{
-		Name:     "rings/flip",
-		Doc:      "Old and new rotators advance the cursors while the authority flips from columns to ledger",
-		Variants: []string{repaired, shipped, seed},
-		Mutants:  mutantsOf("rings/flip"),
+	register(&sim.Scenario{
+		Name: "rings/flip",
+		Doc:  "Old and new rotators advance the cursors while the authority flips from columns to ledger",
 		Params: []sim.Param{
-			{Name: "slots", Doc: "slots of each ring", Default: 4, Min: 2, Max: 4},
-			{Name: "ticks", Doc: "ticks of each rotator", Default: 2, Min: 1, Max: 8},
+			slotsParam(4), ticksParam(2),
 			{Name: "lease", Doc: "1: an old rotator on the lease ring too", Default: 1, Min: 0, Max: 1},
 		},
-		Build: buildFlip,
+		Build: build("rings/flip", buildFlip),
 	})
 }
 
-func buildFlip(cfg sim.Config) (*sim.Setup, error) {
-	p, err := programOf("rings/flip", cfg)
-	if err != nil {
-		return nil, err
-	}
+func buildFlip(cfg sim.Config, p *program) *sim.Setup {
 	queue := queueRing.only("ready_entries")
 	lease := leaseRing
 	l := layout{cfg.Params["slots"], queue, lease, claimRing.only("lease_claims")}
@@ -54,5 +47,5 @@ INSERT INTO runtime_instances VALUES ('new', '0.7.0', true, now(), '0.7.0');
 	if cfg.Params["lease"] == 1 {
 		setup.Actors = append(setup.Actors, sim.ActorSpec{Name: "rotator-0.6/lease", Run: oldRotator{p, lease, ticks}})
 	}
-	return setup, nil
+	return setup
 }

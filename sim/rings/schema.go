@@ -51,11 +51,34 @@ func (r ring) only(families ...string) ring {
 func (s schema) text(l layout) string {
 	var b strings.Builder
 	b.WriteString(s.authority)
+	b.WriteString(schemaFile("runtime"))
+	b.WriteString(schemaFile("version"))
 	for _, r := range l.rings() {
 		b.WriteString(strings.ReplaceAll(s.cursor, "{ring}", r.name))
 	}
 	b.WriteString(s.ringCursor)
 	b.WriteString(s.fence)
+	b.WriteString(l.families())
+	return b.String()
+}
+
+// oldText is the schema as 0.6 made it; withRings is false where only the families and the runtimes are there yet.
+func (s schema) oldText(l layout, withRings bool) string {
+	var b strings.Builder
+	b.WriteString(schemaFile("runtime_06"))
+	b.WriteString(schemaFile("version"))
+	for _, r := range l.rings() {
+		if withRings {
+			b.WriteString(strings.ReplaceAll(schemaFile("cursor_06"), "{ring}", r.name))
+		}
+	}
+	b.WriteString(l.families())
+	return b.String()
+}
+
+// families is the partitioned tables of all rings with their children.
+func (l layout) families() string {
+	var b strings.Builder
 	for _, r := range l.rings() {
 		parents := splitTables(schemaFile(r.name))
 		for _, family := range r.families {

@@ -22,6 +22,7 @@ func asWritten(p *program) {
 		}},
 		p.gate[p.gate.index("try advisory lock")],
 	}
+	p.pruneTarget = of(p.gate, p.readCursor, pickOldest())
 	p.binaryRoute = databaseRoute()
 }
 

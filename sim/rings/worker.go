@@ -127,9 +127,11 @@ var claimInto = [...]string{
 	SELECT job, run_lease, lease_slot FROM picked, cursors`,
 }
 
-func claimRows(t *turn) error {
+func claimRows(t *turn) error { return claimWith(t, claimSQL+claimInto[t.claimed().shape]) }
+
+func claimWith(t *turn, sql string) error {
 	c := t.claimed()
-	rows, err := t.tx.Query(t.ctx, claimSQL+claimInto[c.shape], c.route.Slot, c.route.Gen, c.queue, c.shard, c.seq)
+	rows, err := t.tx.Query(t.ctx, sql, c.route.Slot, c.route.Gen, c.queue, c.shard, c.seq)
 	if err != nil {
 		return err
 	}

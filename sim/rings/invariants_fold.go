@@ -1,0 +1,130 @@
+package rings
+
+import (
+	"fmt"
+
+	"simrun/sim"
+)
+
+// retention is I-11: whatever a fold deletes, the ledgers keep one round, except for the gap that an upgrade leaves.
+func retention(first cursors, p *program) sim.Invariant {
+	return watch("Retention", "I-11", "a fold keeps the last round of every ledger", first,
+		func(w *watcher, s *sim.Step, now *cursors) string {
+			for i, r := range now.rings {
+				// Generations that were never in the ledger: those before the upgrade's row, except the genesis.
+				from := max(0, r.ledger.Gen-int64(r.n)+1)
+				if first.authority == columns {
+					from = max(from, first.of(i).Gen)
+				}
+				res, err := s.Committed.Query(fmt.Sprintf(`SELECT count(*) FROM %s_ring_rotations WHERE generation >= %d`, r.ring, from))
+				if err != nil {
+					return ""
+				}
+				if have, want := res.Rows[0][0].N, r.ledger.Gen-from+1; have < want {
+					return fmt.Sprintf("the %s ledger has %d of the %d rows from generation %d to %d", r.ring, have, want, from, r.ledger.Gen)
+				}
+			}
+			return ""
+		})
+}
+
+// pinAge is how old a held snapshot must be to count as a pin, in microseconds.
+const pinAge = 5_000_000
+
+// pins is the monitor of StandDown and FoldProgress: who holds a snapshot or a write transaction since when, and when each
+// fold under way began. Times are in microseconds of simulated time; 0 is "not".
+type pins struct {
+	since  [maxActors]int64 // negative for a write transaction
+	folds  [maxActors]int64 // when the actor's fold began
+	clear  [maxActors]bool  // nobody could pin when it began, nor since
+	inTx   [maxActors]bool  // the actor is in a transaction
+	pinned [maxActors]bool  // a genuine pin was there when it began, and has been since
+	strict bool             // judge StandDown; otherwise FoldProgress
+}
+
+// genuine says whether a pin is older than pinAge now.
+func (p *pins) genuine(now int64) bool {
+	for _, since := range p.since {
+		if since < 0 || since > 0 && now-since > pinAge {
+			return true
+		}
+	}
+	return false
+}
+
+// mayPin says whether anyone but the actor could pin the horizon now: whoever is in a transaction may idle there with a write
+// xid, except a reader whose snapshot is young.
+func (p *pins) mayPin(now int64, but int) bool {
+	for i := range p.inTx {
+		young := p.since[i] > 0 && now-p.since[i] <= pinAge
+		if i != but && p.inTx[i] && !young {
+			return true
+		}
+	}
+	return false
+}
+
+// Step is sim.Monitor's.
+func (p pins) Step(s *sim.Step) (sim.Monitor, string) {
+	now := s.Now.UnixMicro()
+	bad := ""
+	if s.Actor >= 0 && s.Actor < maxActors && ended(s) && s.Kind == sim.StepCrash {
+		p.since[s.Actor], p.folds[s.Actor], p.inTx[s.Actor] = 0, 0, false
+	}
+	if s.Actor >= 0 && s.Actor < maxActors && s.Reply.Tx != 0 {
+		p.inTx[s.Actor] = !ended(s)
+	}
+	for _, e := range s.Events {
+		switch v := e.Value.(type) {
+		case int64:
+			if e.Name == notePin {
+				p.since[s.Actor] = v
+			}
+			if e.Name == noteFold {
+				p.folds[s.Actor], p.clear[s.Actor], p.pinned[s.Actor] = v, !p.mayPin(now, s.Actor), p.genuine(now)
+			}
+		case Outcome:
+			if e.Name != noteOutcome || p.folds[s.Actor] == 0 {
+				continue
+			}
+			switch {
+			case p.strict && v.Kind == Done && v.N > 0 && p.pinned[s.Actor]:
+				bad = fmt.Sprintf("a fold deleted %d rows under a pin that was there before it began", v.N)
+			case !p.strict && v.Kind == SkippedPinned && p.clear[s.Actor]:
+				bad = "a fold stood down although nobody pinned the horizon"
+			}
+			p.folds[s.Actor] = 0
+		}
+	}
+	for i := range p.folds {
+		if p.folds[i] != 0 {
+			p.clear[i] = p.clear[i] && !p.mayPin(now, i)
+			p.pinned[i] = p.pinned[i] && p.genuine(now)
+		}
+	}
+	return p, bad
+}
+
+// Hash is sim.Monitor's.
+func (p pins) Hash() uint64 {
+	h := uint64(7)
+	for i := range p.since {
+		for _, v := range []uint64{uint64(p.since[i]), uint64(p.folds[i]), uint64(b2i(p.clear[i])), uint64(b2i(p.inTx[i])), uint64(b2i(p.pinned[i]))} {
+			h = (h ^ v) * 0x9e3779b97f4a7c15
+			h ^= h >> 31
+		}
+	}
+	return h
+}
+
+// standsDown is I-15.
+func standsDown() sim.Invariant {
+	return sim.Invariant{Name: "StandDown", ID: "I-15", Kind: sim.Monitored, Monitor: func() sim.Monitor { return pins{strict: true} },
+		Doc: "a fold deletes nothing under a genuine pin that was there when it began"}
+}
+
+// foldsOn is I-16.
+func foldsOn() sim.Invariant {
+	return sim.Invariant{Name: "FoldProgress", ID: "I-16", Kind: sim.Monitored, Monitor: func() sim.Monitor { return pins{} },
+		Doc: "a fold does not stand down when nobody pins the horizon"}
+}
