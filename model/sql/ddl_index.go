@@ -78,7 +78,7 @@ func (rn *run) reindex(a *analyzer, r *Relation) error {
 	if err != nil {
 		return err
 	}
-	if err := rn.x.AlterHeap(r.ID, r.QName(), specs); err != nil {
+	if err := rn.x.AlterHeap(r.ID, r.Name, specs); err != nil {
 		if e, ok := err.(*types.Error); ok && e.Code == "23505" {
 			c := *e
 			c.Message = "could not create unique index \"" + e.Constraint + "\""

@@ -113,7 +113,7 @@ func (b *tableBuilder) store() error {
 	if err != nil {
 		return err
 	}
-	r.ID = rn.x.CreateHeap(r.QName(), specs)
+	r.ID = rn.x.CreateHeap(r.Name, specs)
 	if err := rn.define(r); err != nil {
 		return err
 	}
@@ -511,7 +511,7 @@ func (rn *run) mayCreateIn(schema string) error {
 
 // createSequence makes a sequence with the options of CREATE SEQUENCE or of an identity column.
 func (rn *run) createSequence(a *analyzer, seq *Relation, kind types.Kind, options []*pg.Node) error {
-	spec := storage.SequenceSpec{Name: seq.QName(), Inc: 1, Cache: 1}
+	spec := storage.SequenceSpec{Name: seq.Name, Inc: 1, Cache: 1}
 	if err := sequenceOptions(a, &spec, kind, options, true); err != nil {
 		return err
 	}
