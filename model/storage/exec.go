@@ -17,6 +17,7 @@ type Exec struct {
 	id   SessionID
 	pos  int // the next journal entry
 	subs int // subtransactions that the statement has open at this point of its execution
+	err  error
 }
 
 // jent is the answer of an operation.
@@ -54,17 +55,19 @@ const (
 
 // op is an operation that could not finish because it has to wait: what it has done so far.
 type op struct {
-	active bool
-	kind   opKind
-	phase  uint8
-	index  uint8 // the next unique index to check
-	rel    TableID
-	base   TID   // the version it was called for
-	tid    TID   // the version it is at
-	made   TID   // the version it made
-	waits  []XID // transactions it has resolved to wait for, in order
-	strong bool  // UPDATE: key columns change
-	queued bool  // it wants the heavyweight lock on the row before it waits
+	active   bool
+	kind     opKind
+	phase    uint8
+	index    uint8 // the next unique index to check
+	rel      TableID
+	base     TID   // the version it was called for
+	tid      TID   // the version it is at
+	made     TID   // the version it made
+	wasEnded bool  // when it resolved to wait, the version had been ended by another transaction
+	chain    TID   // and this version made of it
+	waits    []XID // transactions it has resolved to wait for, in order
+	strong   bool  // UPDATE: key columns change
+	queued   bool  // it wants the heavyweight lock on the row before it waits
 	// When tid has been dropped meanwhile: whether it was updated, and to which version.
 	gone     bool
 	goneEnd  endKind
@@ -100,6 +103,10 @@ func (st *State) Rerun(id SessionID) *Exec {
 	st.x = Exec{st: st, id: id}
 	return &st.x
 }
+
+// Err returns the error 40001 that a scan of a SERIALIZABLE transaction has met, or nil. A statement that has run to its end
+// fails with it; if it is not asked for, the transaction fails at its next write or COMMIT.
+func (x *Exec) Err() error { return x.err }
 
 // Session returns the session.
 func (x *Exec) Session() SessionID { return x.id }
@@ -321,8 +328,13 @@ func (x *Exec) seek(c *Cursor, s *session) {
 	if st.foot.on {
 		st.touchScan(c)
 	}
-	if s.ser != nil {
-		st.serScan(x.session(), c)
+	if s.ser != 0 {
+		if err := st.serScan(x.session(), c); err != nil {
+			x.err = err
+			if me := st.wserials().find(s.ser); me != nil {
+				me.doomed = true
+			}
+		}
 	}
 	c.edits = c.heap.edits
 	if c.index >= 0 {
@@ -406,16 +418,12 @@ func (c *Cursor) current() *relation {
 	return c.heap
 }
 
-// seesFor is sees, and tells SSI.
+// seesFor is sees with a short way for settled versions.
 func (st *State) seesFor(c *Cursor, v *version) bool {
 	if v.xmin == 0 && v.xmax == 0 {
 		return true
 	}
-	ok := st.sees(&c.snap, v)
-	if st.sess[c.x.id].ser != nil {
-		st.serRead(st.wsession(c.x.id), v)
-	}
-	return ok
+	return st.sees(&c.snap, v)
 }
 
 // Scan calls f for each version of t that snap sees, in heap order, until f returns false or an error.

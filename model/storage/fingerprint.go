@@ -76,6 +76,9 @@ func (st *State) Fingerprint() uint64 {
 	for _, id := range st.woken {
 		h = mix(h, uint64(id)+1)
 	}
+	if len(st.ser.txs) > 0 {
+		h = mix(h, f.serials())
+	}
 	for i := range st.cat.objects {
 		if o := &st.cat.objects[i]; o.xmin|o.xmax != 0 {
 			h += mix(mix(o.hash, f.stamp(stamp(o.xmin))), f.stamp(stamp(o.xmax)))
@@ -309,9 +312,6 @@ func (f *hasher) session(s *session) uint64 {
 	for i := range s.ddl {
 		h = mix(h, f.undo(&s.ddl[i]))
 	}
-	if s.ser != nil {
-		h = mix(h, f.serial(s))
-	}
 	if s.running || s.wait.state != notWaiting {
 		h = f.statement(h, s)
 	}
@@ -342,11 +342,11 @@ func (f *hasher) statement(h uint64, s *session) uint64 {
 	}
 	if o := &s.op; o.active {
 		r := f.st.rels[o.rel]
-		h = mix(h, uint64(o.kind)<<24|uint64(o.phase)<<16|uint64(o.index)<<8|flag(o.strong, 1)|flag(o.queued, 2)|flag(o.gone, 4)|uint64(o.goneEnd)<<4)
+		h = mix(h, uint64(o.kind)<<24|uint64(o.phase)<<16|uint64(o.index)<<8|flag(o.strong, 1)|flag(o.queued, 2)|flag(o.gone, 4)|flag(o.wasEnded, 8)|uint64(o.goneEnd)<<4)
 		h = mix(h, uint64(o.rel))
 		if r != nil {
 			h = mix(mix(h, f.rank(r, o.base)), f.rank(r, o.tid))
-			h = mix(mix(h, f.rank(r, o.made)), f.rank(r, o.goneNext))
+			h = mix(mix(h, f.rank(r, o.made)), f.rank(r, o.goneNext)<<32|f.rank(r, o.chain))
 		}
 		for _, x := range o.waits {
 			h = mix(h, f.stamp(stamp(x)))

@@ -156,6 +156,13 @@ func (st *State) touchCatalog(class, name string, write bool) {
 	}
 }
 
+// touchSerial notes that what SSI knows has changed. That is one object, as conflicts spread over all.
+func (st *State) touchSerial() {
+	if st.foot.on {
+		st.foot.add(footID(idSerial, 0, 0), true)
+	}
+}
+
 // touchCommit notes all that a transaction wrote, which others see from now on, and the locks it gives up.
 func (st *State) touchCommit(s *session) {
 	if st.foot.on {

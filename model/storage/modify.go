@@ -57,6 +57,12 @@ func (x *Exec) insert(snap Snapshot, t TableID, row *Row, arbiters []int, specul
 			}
 			xid := st.assignXID(s)
 			r = st.wrelation(t)
+			if s.ser != 0 {
+				if err := st.serWrite(s, r, row); err != nil {
+					x.record(s, jent{kind: opInsert, p: err})
+					return 0, 0, err
+				}
+			}
 			o.made = r.add(version{row: row, xmin: stamp(xid), cmin: snap.cid}).tid
 			s.log(wInsert, t, o.made)
 			s.cidUsed = true
@@ -86,9 +92,6 @@ func (x *Exec) insert(snap Snapshot, t TableID, row *Row, arbiters []int, specul
 		if err != nil {
 			x.record(s, jent{kind: opInsert, p: err})
 			return 0, 0, err
-		}
-		if s.ser != nil {
-			st.serWrite(s, st.rels[t], nil, row, 0)
 		}
 		x.record(s, jent{kind: opInsert, a: uint64(made)})
 		return made, 0, nil
@@ -246,9 +249,6 @@ func (x *Exec) Update(snap Snapshot, t TableID, tid TID, row *Row) (Attempt, err
 	if err == ErrWait {
 		return Attempt{}, err
 	}
-	if err == nil && s.ser != nil {
-		st.serWrite(s, r, r.get(tid), row, tid)
-	}
 	return x.ended(s, opUpdate, OK, o.made, row, err)
 }
 
@@ -279,9 +279,6 @@ func (x *Exec) Delete(snap Snapshot, t TableID, tid TID) (Attempt, error) {
 			return Attempt{}, err
 		}
 		if err != nil || out != Updated {
-			if err == nil && out == OK && s.ser != nil {
-				st.serWrite(s, r, r.get(tid), nil, tid)
-			}
 			return x.ended(s, opDelete, out, 0, nil, err)
 		}
 		o.phase = locking
@@ -341,7 +338,7 @@ func selfModified(k opKind) error {
 func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, row *Row) (Outcome, error) {
 	st := x.st
 	tid := o.tid
-	stat, err := x.settleRivals(s, r, o, mode, Wait, snap.cid)
+	stat, err := x.settleRivals(s, r, o, mode, Wait, snap.cid, false)
 	if err != nil {
 		return 0, err
 	}
@@ -351,6 +348,11 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 	}
 	xid := st.assignXID(s)
 	v := r.wget(tid)
+	if s.ser != 0 {
+		if err := st.serWrite(s, r, v.row, row); err != nil {
+			return 0, err
+		}
+	}
 	v.xmax, v.cmax = stamp(xid), snap.cid
 	s.cidUsed = true
 	if row == nil {

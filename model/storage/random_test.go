@@ -71,6 +71,7 @@ func (w *world) statement(a action) (string, stmt) {
 		}
 	case 14:
 		return fmt.Sprintf("advisory %d", k), func(x *Exec) (string, error) {
+			x.Snapshot()
 			ok, err := x.Advisory(AdvisoryKey{Key: int64(k)}, a.b&1 == 1, a.b&2 == 2, Wait)
 			return fmt.Sprint(ok), err
 		}
@@ -249,7 +250,6 @@ func TestClones(t *testing.T) {
 		}
 	})
 }
-
 
 func independent(a, b Footprint) bool {
 	for _, w := range a.Writes {

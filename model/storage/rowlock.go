@@ -130,7 +130,10 @@ var none = []XID{}
 // settleRivals waits until nothing is in the way of locking the version the operation is at in mode, or of ending it. It
 // returns stOK when that is so; otherwise what has become of the version. First it takes the heavyweight lock on the row, so
 // that those who wait are served in turn; dropTupleLock gives it up.
-func (x *Exec) settleRivals(s *session, r *relation, o *op, mode RowLock, policy WaitPolicy, cid CommandID) (status, error) {
+//
+// With follow, as heap_lock_tuple has it for SELECT FOR .., the versions that came of an UPDATE it has waited for are locked
+// too.
+func (x *Exec) settleRivals(s *session, r *relation, o *op, mode RowLock, policy WaitPolicy, cid CommandID, follow bool) (status, error) {
 	st := x.st
 	for {
 		if o.waits == nil {
@@ -147,6 +150,7 @@ func (x *Exec) settleRivals(s *session, r *relation, o *op, mode RowLock, policy
 			}
 			o.waits = waits
 			o.queued = !member
+			o.wasEnded, o.chain = v.xmax != 0, v.next
 		}
 		if o.queued {
 			ok, err := st.acquire(s, tupleTag(r.id, o.tid), tupleMode[mode], s.level(), policy != Wait)
@@ -166,6 +170,13 @@ func (x *Exec) settleRivals(s *session, r *relation, o *op, mode RowLock, policy
 				return stBusy, x.denied(policy, r)
 			}
 			o.waits = o.waits[1:]
+		}
+		if follow && o.wasEnded {
+			st.assignXID(s)
+			o.waits = none // should it wait, it is to come back here
+			if stat, err := x.lockChain(s, r, o.chain, mode); err != nil || stat != stOK {
+				return stat, err
+			}
 		}
 		o.waits = nil
 		v, stat := st.look(s, r, o, cid)
@@ -253,7 +264,7 @@ func (x *Exec) lockHere(s *session, r *relation, o *op, mode RowLock, policy Wai
 			}
 		}
 	}
-	stat, err := x.settleRivals(s, r, o, mode, policy, cid)
+	stat, err := x.settleRivals(s, r, o, mode, policy, cid, follow)
 	if err != nil {
 		return 0, err
 	}
@@ -269,31 +280,42 @@ func (x *Exec) lockHere(s *session, r *relation, o *op, mode RowLock, policy Wai
 		return outcomeOf(stat), nil
 	}
 	if follow && v.xmax != 0 {
-		for next := v.next; next != 0; {
-			n := r.get(next)
-			if n == nil {
-				break
-			}
-			if n.xmax != 0 || len(n.lockers) > 0 {
-				waits, ended, _ := st.rivals(s, n, mode)
-				if len(waits) > 0 {
-					if _, err := x.waitXID(s, waits[0], false); err != nil {
-						return 0, err
-					}
-					continue
-				}
-				if ended && n.xmax.committed() {
-					x.dropTupleLock(s, r, o.tid, mode)
-					return outcomeOf(n.end.status()), nil
-				}
-			}
-			x.lockVersion(s, r, next, mode)
-			next = r.get(next).next
+		st.assignXID(s)
+		if stat, err := x.lockChain(s, r, v.next, mode); err != nil {
+			return 0, err
+		} else if stat != stOK {
+			x.dropTupleLock(s, r, o.tid, mode)
+			return outcomeOf(stat), nil
 		}
 	}
 	x.lockVersion(s, r, o.tid, mode)
 	x.dropTupleLock(s, r, o.tid, mode)
 	return OK, nil
+}
+
+// lockChain locks the version tid and those that came of it, as heap_lock_updated_tuple does. It waits whatever the policy,
+// as Postgres does. It returns stOK, or what has become of a version that cannot be locked.
+func (x *Exec) lockChain(s *session, r *relation, tid TID, mode RowLock) (status, error) {
+	for tid != 0 {
+		v := r.get(tid)
+		if v == nil {
+			return stOK, nil
+		}
+		waits, ended, member := x.st.rivals(s, v, mode)
+		if len(waits) > 0 {
+			if ok, err := x.waitXID(s, waits[0], false); !ok {
+				return 0, err
+			}
+		}
+		if ended && v.xmax.committed() {
+			return v.end.status(), nil
+		}
+		if !member && !x.st.mineStamp(s.id, v.xmax) {
+			x.lockVersion(s, r, tid, mode)
+		}
+		tid = r.get(tid).next
+	}
+	return stOK, nil
 }
 
 func outcomeOf(s status) Outcome {

@@ -32,7 +32,7 @@ type session struct {
 	currvals []currval
 	lastSeq  TableID
 
-	ser *serial // SERIALIZABLE: what SSI knows of the transaction, else nil
+	ser uint64 // SERIALIZABLE: the id of the transaction in State.ser, 0 when it need not be watched
 }
 
 // Bits of session.shared.
@@ -84,9 +84,6 @@ func (s *session) copy(owner uint64) *session {
 	*c = *s
 	c.owner = owner
 	c.shared = ^uint8(0)
-	if c.ser != nil {
-		c.ser = c.ser.copy()
-	}
 	return c
 }
 

@@ -15,6 +15,7 @@ type State struct {
 	shared uint8 // which of the slices below are shared with a clone (share*)
 
 	countStats bool
+	keyReads   bool
 	csn        uint64 // number of the last commit that changed something
 	nextXID    XID
 	nextRel    TableID
@@ -29,6 +30,7 @@ type State struct {
 	active    []activeXID // transactions in progress that have an id, ascending
 	unsettled []commitRecord
 	cat       *catalog
+	ser       *serials
 
 	foot  footprint
 	watch *watch // of the locks that a step acquires, else nil
@@ -60,7 +62,7 @@ var lastOwner atomic.Uint64
 
 // New returns an empty database.
 func New() *State {
-	return &State{owner: lastOwner.Add(1), nextXID: 3, nextRel: 1, rels: []*relation{nil}, cat: &catalog{}}
+	return &State{owner: lastOwner.Add(1), nextXID: 3, nextRel: 1, rels: []*relation{nil}, cat: &catalog{}, ser: &serials{}}
 }
 
 // Clone returns a copy in O(1); both copies may be used on, also by different goroutines.

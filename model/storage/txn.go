@@ -67,8 +67,8 @@ func (st *State) Commit(id SessionID) error {
 		st.Abort(id)
 		return nil
 	}
-	if s.ser != nil {
-		if err := st.serCommit(s); err != nil {
+	if s.ser != 0 {
+		if err := st.serPrepare(s); err != nil {
 			st.Abort(id)
 			return err
 		}
@@ -81,7 +81,7 @@ func (st *State) Commit(id SessionID) error {
 		st.settleCommit(s)
 		st.dropXIDs(s, 0)
 	}
-	st.endTransaction(s)
+	st.endTransaction(s, true)
 	return nil
 }
 
@@ -93,11 +93,11 @@ func (st *State) Abort(id SessionID) {
 	}
 	st.stopWaiting(s)
 	st.abortTo(s, 0)
-	st.endTransaction(s)
+	st.endTransaction(s, false)
 }
 
 // endTransaction forgets the transaction of s, whose rows are settled or undone.
-func (st *State) endTransaction(s *session) {
+func (st *State) endTransaction(s *session, committed bool) {
 	s.running = false
 	s.op = op{}
 	reset(s, ownJournal, &s.journal)
@@ -106,8 +106,8 @@ func (st *State) endTransaction(s *session) {
 	reset(s, ownSubs, &s.subs)
 	st.releaseIf(s, func(h *hold) bool { return h.level != sessionLevel })
 	s.state, s.opts, s.cid, s.cidUsed = Idle, TxOptions{}, 0, false
-	if s.ser != nil {
-		st.serEnd(s)
+	if s.ser != 0 {
+		st.serEnd(s, committed)
 	}
 }
 
@@ -143,6 +143,9 @@ func (st *State) Fail(id SessionID) {
 func (st *State) abortTo(s *session, level int16) {
 	if level == 0 {
 		st.dropSnapshots(s)
+		if s.ser != 0 {
+			st.serEnd(s, false)
+		}
 	}
 	if s.state == Failed && s.subs[level].failed {
 		return
