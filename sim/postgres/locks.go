@@ -4,22 +4,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"simrun/model"
 )
 
-// LockLister is a model that can list the locks of a session as pg_locks does; each is "<locktype> <object> <mode>", with
-// " (waits)" at the end when it is not granted, sorted. Numbers that differ between servers (transaction ids, OIDs) are not in
-// it: a relation is named, a transaction id is "self" or "other".
-type LockLister interface {
-	Locks(session int) []string
+// lockLister is a model that lists the locks of a session as pg_locks does.
+type lockLister interface {
+	Locks(session int) []model.Lock
 }
 
 // compareLocks compares the locks that the session has with those that the model says.
 func (p *Pair) compareLocks(session int) error {
-	lister, ok := p.model.(LockLister)
+	lister, ok := p.model.(lockLister)
 	if !ok {
-		return fmt.Errorf("the model cannot list locks")
+		return fmt.Errorf("%T cannot list locks", p.model)
 	}
-	model := lister.Locks(session)
+	model := lockTexts(lister.Locks(session))
 	server, err := p.server.locks(session)
 	if err != nil {
 		return err
@@ -30,7 +30,30 @@ func (p *Pair) compareLocks(session int) error {
 	return p.diverge(p.last[session], "locks", strings.Join(model, ", "), strings.Join(server, ", "))
 }
 
-// locks lists the session's rows of pg_locks in the words of LockLister. Left out are locks on catalogs, on indexes and
+// lockTexts are the locks in words, sorted, without numbers that differ between servers: of a transaction id it says only
+// whether it is the session's own.
+func lockTexts(locks []model.Lock) []string {
+	list := make([]string, len(locks))
+	for i, l := range locks {
+		object := l.Relation
+		switch {
+		case l.LockType == "transactionid" && l.Mode == "ExclusiveLock":
+			object = "self"
+		case l.LockType == "transactionid":
+			object = "other"
+		case l.LockType == "advisory":
+			object = l.Key
+		}
+		list[i] = l.LockType + " " + object + " " + l.Mode
+		if !l.Granted {
+			list[i] += " (waits)"
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// locks lists the session's rows of pg_locks in the same words. Left out are locks on catalogs, on indexes and
 // sequences and on schema simrun, which the model does not take, and the lock on the session's own virtual transaction.
 func (b *Backend) locks(session int) ([]string, error) {
 	s := b.session(session)
@@ -42,11 +65,10 @@ func (b *Backend) locks(session int) ([]string, error) {
 			WHEN 'relation' THEN c.relname
 			WHEN 'tuple' THEN c.relname
 			WHEN 'transactionid' THEN CASE WHEN l.mode = 'ExclusiveLock' THEN 'self' ELSE 'other' END
-			WHEN 'virtualxid' THEN 'other'
-			WHEN 'advisory' THEN l.classid || ' ' || l.objid || ' ' || l.objsubid
+			WHEN 'advisory' THEN CASE l.objsubid WHEN 1 THEN ((l.classid::int8 << 32) | l.objid::int8)::text ELSE l.classid::int8::int4 || ',' || l.objid::int8::int4 END
 			ELSE '' END || ' ' || l.mode || CASE WHEN l.granted THEN '' ELSE ' (waits)' END
 		FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_class c ON c.oid = l.relation
-		WHERE l.pid = %d AND NOT (l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock')
+		WHERE l.pid = %d AND l.locktype <> 'virtualxid'
 			AND (l.relation IS NULL OR l.relation >= 16384 AND c.relkind IN ('r', 'p', 'v') AND c.relnamespace <> 'simrun'::regnamespace)`, s.w.PID))
 	if err != nil {
 		return nil, err

@@ -14,9 +14,11 @@ import (
 // ends the run with a *sim.Divergence.
 type Pair struct {
 	model   sim.Backend
+	seeded  sim.Cloner // the model after the seed, which runs begin with copies of; nil when it resets itself
 	server  *Backend
 	locks   bool     // compare the session's locks after each step
 	last    []string // of each session: its request, for messages
+	tracks  bool     // the model was told to tell which locks it acquires
 	failure error
 }
 
@@ -36,7 +38,11 @@ func (s *Server) NewPair(setup *sim.Setup, compareLocks bool) (sim.Backend, erro
 
 // PairOf puts a model and a server that hold the same setup in lock-step.
 func PairOf(model sim.Backend, server *Backend, compareLocks bool) *Pair {
-	return &Pair{model: model, server: server, locks: compareLocks}
+	p := &Pair{model: model, server: server, locks: compareLocks}
+	if c, ok := model.(sim.Cloner); ok {
+		p.seeded, p.model = c, c.Clone()
+	}
+	return p
 }
 
 // Gated says whether the server's backends are held while they wait, see Server.Gated.
@@ -90,6 +96,9 @@ func (p *Pair) Submit(session int, req sim.Request) (sim.Reply, error) {
 		return model, err
 	}
 	p.last[session] = describe(session, req)
+	if err := p.refused(session, model); err != nil {
+		return model, err
+	}
 	server, err := p.server.submit(session, req, predicted(model))
 	if err != nil {
 		return model, err
@@ -106,12 +115,28 @@ func (p *Pair) Resume(session int) (sim.Reply, error) {
 	if err != nil {
 		return model, err
 	}
+	if err := p.refused(session, model); err != nil {
+		return model, err
+	}
 	server, err := p.server.resume(session, predicted(model))
 	if err != nil {
 		return model, err
 	}
 	return model, p.compare(session, model, server)
 }
+
+// refused ends the run when the model does not support a statement, which is no divergence.
+func (p *Pair) refused(session int, r sim.Reply) error {
+	if r.Err != nil && r.Err.Code == "0A000" && strings.HasSuffix(r.Err.Message, Refusal) {
+		p.failure = &sim.Unsupported{SQL: p.last[session], Err: r.Err}
+		return p.failure
+	}
+	return nil
+}
+
+// Refusal is how the messages end by which the model says that it does not support something. SQL that no Postgres supports
+// has the same SQLSTATE, 0A000.
+const Refusal = " not supported by the model"
 
 // Interrupt ends the blocked statement of a session, on both.
 func (p *Pair) Interrupt(session int, sqlstate string) (sim.Reply, error) {
@@ -234,6 +259,13 @@ func (p *Pair) Query(sql string) (*sim.Result, error) {
 // Reset takes both back to the seed.
 func (p *Pair) Reset() error {
 	p.failure = nil
+	if p.seeded != nil {
+		p.model = p.seeded.Clone()
+		if p.tracks {
+			p.Track(true)
+		}
+		return p.server.Reset()
+	}
 	return p.both("reset", -1, p.model.Reset(), p.server.Reset())
 }
 
@@ -250,6 +282,7 @@ func (p *Pair) Shutdown() error {
 func (p *Pair) Track(on bool) {
 	if t, ok := p.model.(sim.LockTracker); ok {
 		t.Track(on)
+		p.tracks = on
 	}
 }
 

@@ -63,6 +63,7 @@ func TestLockstepDiverges(t *testing.T) {
 			return r
 		}
 	}
+	p, l := twins(t, accounts, "INSERT INTO a VALUES (1, 5, '')")
 	for _, c := range []struct {
 		name string
 		lie  func(sim.Reply) sim.Reply
@@ -83,7 +84,6 @@ func TestLockstepDiverges(t *testing.T) {
 		{"missing result", func(r sim.Reply) sim.Reply { r.Result = nil; return r }, "number of results"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, l := twins(t, accounts, "INSERT INTO a VALUES (1, 5, '')")
 			do(t, p, 0, "SELECT v FROM a")
 			l.reply = c.lie
 			_, err := p.Submit(0, sim.Request{SQL: "SELECT v FROM a"})
@@ -102,24 +102,32 @@ func TestLockstepDiverges(t *testing.T) {
 }
 
 func TestLockstepDivergesInWaiting(t *testing.T) {
-	block := func(p *Pair) (sim.Reply, error) {
+	p, l := twins(t, accounts, "INSERT INTO a VALUES (1, 5, '')")
+	begin := func(t *testing.T) {
+		*l = liar{Backend: l.Backend}
+		if err := p.Reset(); err != nil {
+			t.Fatal(err)
+		}
+		openAll(t, p, 3)
+	}
+	block := func() (sim.Reply, error) {
 		do(t, p, 0, "BEGIN; UPDATE a SET v = v + 1")
 		return p.Submit(1, sim.Request{SQL: "UPDATE a SET v = v + 1"})
 	}
 	t.Run("holders", func(t *testing.T) {
-		p, l := twins(t, accounts, "INSERT INTO a VALUES (1, 5, '')")
+		begin(t)
 		l.reply = func(r sim.Reply) sim.Reply {
 			if r.Blocked {
 				r.By = []int{2}
 			}
 			return r
 		}
-		_, err := block(p)
+		_, err := block()
 		wantDivergence(t, err, "holders")
 	})
 	t.Run("woken", func(t *testing.T) {
-		p, l := twins(t, accounts, "INSERT INTO a VALUES (1, 5, '')")
-		if _, err := block(p); err != nil {
+		begin(t)
+		if _, err := block(); err != nil {
 			t.Fatal(err)
 		}
 		l.woken = func([]int) []int { return []int{1} }
@@ -128,7 +136,7 @@ func TestLockstepDivergesInWaiting(t *testing.T) {
 		wantDivergence(t, err, "woken sessions")
 	})
 	t.Run("query", func(t *testing.T) {
-		p, l := twins(t, accounts, "INSERT INTO a VALUES (1, 5, '')")
+		begin(t)
 		l.query = func(r *sim.Result) { r.Rows = nil }
 		_, err := p.Query("SELECT * FROM a")
 		wantDivergence(t, err, "rows")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"simrun/model/types"
+	"simrun/sim"
 )
 
 // A resetter takes the database back to its seed after a run.
@@ -32,6 +33,7 @@ func (b *Backend) prepare() error {
 		return err
 	}
 	b.control = &session{w: w}
+	b.now = sim.Epoch
 	if err := w.Run(virtualSchema); err != nil {
 		return fmt.Errorf("schema simrun: %w", err)
 	}
@@ -110,7 +112,7 @@ const sizes = `SELECT COALESCE(bool_or(pg_catalog.pg_relation_size(oid) > 8192),
 	WHERE relkind = 'r' AND oid >= 16384;`
 
 func (b *Backend) seed() error {
-	rows, err := b.control.w.Rows("BEGIN;" + b.setup.Seed + ";COMMIT;" + sizes)
+	rows, err := b.control.w.Rows(b.control.clockSettings(b.now) + "BEGIN;" + b.setup.Seed + ";COMMIT;" + sizes)
 	if err != nil {
 		return fmt.Errorf("seed of the scenario: %w", err)
 	}
@@ -123,6 +125,7 @@ func (b *Backend) Reset() error {
 	if b.err != nil {
 		return b.err
 	}
+	b.now = sim.Epoch
 	for i := range b.sessions {
 		if err := b.Close(i); err != nil {
 			return err

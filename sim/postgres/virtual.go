@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"simrun/sim"
 )
 
 // virtualSchema makes the schema "simrun", whose functions and views answer from the simulation. Sessions have it in front
@@ -54,27 +56,25 @@ var sessionSettings = map[string]string{
 	"max_parallel_workers_per_gather":     "0",
 	"synchronize_seqscans":                "off",
 	"synchronous_commit":                  "off",
-	"simrun.now":                          epoch,
-	"simrun.txn":                          epoch,
+	"simrun.now":                          timeText(sim.Epoch),
+	"simrun.txn":                          timeText(sim.Epoch),
 	"simrun.pid":                          "0",
 }
 
-const (
-	deadlockTimeout = 25 * time.Millisecond
-	epoch           = "2000-01-01 00:00:00+00"
-)
+const deadlockTimeout = 25 * time.Millisecond
+
+func timeText(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999+00") }
 
 // clockSettings returns the statements that tell the session what the time is, "" when it knows. The time of the transaction
 // is set only outside of one. SET takes no snapshot, so it is no statement of the actor's transaction.
 func (s *session) clockSettings(now time.Time) string {
 	var b strings.Builder
-	text := func() string { return now.UTC().Format("2006-01-02 15:04:05.999999+00") }
 	if s.w.Tx == 'I' && !s.txnClock.Equal(now) {
-		fmt.Fprintf(&b, "SET simrun.txn = '%s';", text())
+		fmt.Fprintf(&b, "SET simrun.txn = '%s';", timeText(now))
 		s.txnClock = now
 	}
 	if s.w.Tx != 'E' && !s.clock.Equal(now) {
-		fmt.Fprintf(&b, "SET simrun.now = '%s';", text())
+		fmt.Fprintf(&b, "SET simrun.now = '%s';", timeText(now))
 		s.clock = now
 		s.clockTx = s.clockTx || s.w.Tx == 'T'
 	}

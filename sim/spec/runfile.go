@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,5 +26,3 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string { return "not supported: " + r.Construct }
-
-func asRefused(err error, target **Refused) bool { return errors.As(err, target) }

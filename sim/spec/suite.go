@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,12 +30,12 @@ func Files(path string) ([]string, error) {
 
 // Verdict is how a file's output compares with the expected outputs.
 type Verdict struct {
-	Name    string
-	Passed  bool
-	Refused string // what the backend does not support, "" when it ran
-	Output  []byte
-	Diff    string // against the closest expected output, when it differs
-	Took    time.Duration
+	Name    string        `json:"name"`
+	Passed  bool          `json:"passed"`
+	Refused string        `json:"refused,omitempty"` // what the backend does not support, "" when it ran
+	Output  []byte        `json:"-"`
+	Diff    string        `json:"diff,omitempty"` // against the closest expected output, when it differs
+	Took    time.Duration `json:"nanoseconds"`
 }
 
 // Check runs a file and compares all it prints with <dir>/<name>.out and its variants <name>_1.out ...: one has to be equal.
@@ -52,7 +53,7 @@ func Check(file, dir string, backend Backend) (Verdict, error) {
 	v.Output = out.Bytes()
 	var refused *Refused
 	switch {
-	case asRefused(err, &refused):
+	case errors.As(err, &refused):
 		v.Refused = refused.Construct
 		return v, nil
 	case err != nil && err != ErrFailed:
