@@ -256,9 +256,21 @@ func (st *State) Acquired() []Acquired {
 
 func (st *State) saw(a Acquired) { st.watch.locks = append(st.watch.locks, a) }
 
-// sawRow notes a row lock, had is whether the transaction had one of that strength.
-func (st *State) sawRow(r *relation, row *Row, mode RowLock, try bool) {
-	st.saw(Acquired{Kind: LockTuple, Rel: r.id, Row: row, RowMode: mode, Index: -1, Try: try})
+// locked reports whether s holds a lock of that strength on the version.
+func (st *State) locked(s *session, v *version, mode RowLock) bool {
+	for _, l := range v.lockers {
+		if l.mode >= mode && st.mine(s.id, l.xid) {
+			return true
+		}
+	}
+	return false
+}
+
+// sawRow notes that s has come to lock a version, unless it had made it itself.
+func (st *State) sawRow(s *session, r *relation, v *version, mode RowLock, try bool) {
+	if !st.mineStamp(s.id, v.xmin) {
+		st.saw(Acquired{Kind: LockTuple, Rel: r.id, Row: v.row, RowMode: mode, Index: -1, Try: try})
+	}
 }
 
 // sawInsert notes that others now wait for the keys of a new row.

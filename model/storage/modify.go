@@ -353,15 +353,15 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 			return 0, err
 		}
 	}
+	if st.watch != nil && !st.locked(s, v, mode) {
+		st.sawRow(s, r, v, mode, false)
+	}
 	v.xmax, v.cmax = stamp(xid), snap.cid
 	s.cidUsed = true
 	if row == nil {
 		v.end = deleted
 		s.log(wDelete, r.id, tid)
 		st.touchWrite(r, v.row, tid)
-		if st.watch != nil {
-			st.sawRow(r, v.row, mode, false)
-		}
 		x.dropTupleLock(s, r, tid, mode)
 		return OK, nil
 	}
@@ -393,9 +393,6 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 	}
 	st.touchWrite(r, old, tid)
 	st.touchWrite(r, row, made)
-	if st.watch != nil {
-		st.sawRow(r, old, mode, false)
-	}
 	x.dropTupleLock(s, r, tid, mode)
 	return OK, nil
 }

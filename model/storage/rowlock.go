@@ -251,11 +251,9 @@ func (x *Exec) lockHere(s *session, r *relation, o *op, mode RowLock, policy Wai
 		case v == nil:
 			return outcomeOf(stat), nil
 		}
-		for _, l := range v.lockers {
-			if l.mode >= mode && st.mine(s.id, l.xid) {
-				x.dropTupleLock(s, r, o.tid, mode)
-				return OK, nil
-			}
+		if st.locked(s, v, mode) {
+			x.dropTupleLock(s, r, o.tid, mode)
+			return OK, nil
 		}
 		if stat == stUpdated || stat == stDeleted {
 			if rowConflict(mode, v.end.lockOf()) {
@@ -289,6 +287,9 @@ func (x *Exec) lockHere(s *session, r *relation, o *op, mode RowLock, policy Wai
 		}
 	}
 	x.lockVersion(s, r, o.tid, mode)
+	if st.watch != nil {
+		st.sawRow(s, r, r.get(o.tid), mode, policy != Wait)
+	}
 	x.dropTupleLock(s, r, o.tid, mode)
 	return OK, nil
 }
