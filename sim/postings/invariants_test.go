@@ -80,7 +80,7 @@ func (v fakeView) Facts(key string, f func(actor string, value any)) {
 }
 
 func viewOf(l *ledger) fakeView {
-	l.live, l.ids, l.tids, l.spent = nil, nil, nil, nil
+	l.live, l.ids, l.tids, l.spent, l.places, l.rows, l.sums = nil, nil, nil, nil, nil, nil, nil
 	l.index()
 	return fakeView{l: l}
 }

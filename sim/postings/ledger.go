@@ -1,6 +1,7 @@
 package postings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -30,6 +31,11 @@ type ledger struct {
 	ids   []PostingID // of P, sorted, so that reports do not depend on map order
 	tids  []string    // of T, sorted
 	spent []PostingID // of P and neither A nor R, sorted
+
+	// What monitors remember of a ledger; shared by all of them, never changed.
+	places []livePosting
+	rows   []knownPosting
+	sums   []holdingAmount
 }
 
 type reservedPosting struct {
@@ -150,6 +156,19 @@ func (l *ledger) index() {
 			l.spent = append(l.spent, id)
 		}
 	}
+	for _, id := range l.live {
+		l.places = append(l.places, livePosting{id, l.state(id)})
+	}
+	for _, id := range l.ids {
+		l.rows = append(l.rows, knownPosting{l.P[id], l.state(id).Place == Spent})
+	}
+	sums := l.liveAmounts()
+	for _, h := range sums.order {
+		l.sums = append(l.sums, holdingAmount{h.Account.String(), h.Asset, sums.sum[h]})
+	}
+	slices.SortFunc(l.sums, func(a, b holdingAmount) int {
+		return cmp.Or(cmp.Compare(a.account, b.account), cmp.Compare(a.asset, b.asset))
+	})
 }
 
 func postingOf(r []types.Value) (Posting, error) {

@@ -47,15 +47,20 @@ func (p *program) getTransfer(ctx context.Context, db session, tid string) (Enve
 }
 
 // appendEvent appends an event unless one with the dedup key is there, and returns the sequence number of the event that is.
-// The number is minted before the insert.
+// The number is minted before the insert. Whether a number that another process minted too is an error or is minted again
+// depends on the statement: the released one names the dedup key as the only conflict.
 func (p *program) appendEvent(ctx context.Context, db session, ids *idSource, kind, data, dedup string) (int64, error) {
-	seq := ids.next()
-	n, err := exec(ctx, db, p.sqlAppendEvent, named{"seq": seq, "now": millis(ctx), "kind": kind, "data": data, "dedup": dedup})
-	if err != nil || n == 1 {
-		return seq, err
+	for {
+		seq := ids.next()
+		n, err := exec(ctx, db, p.sqlAppendEvent, named{"seq": seq, "now": millis(ctx), "kind": kind, "data": data, "dedup": dedup})
+		if err != nil || n == 1 {
+			return seq, err
+		}
+		err = db.QueryRow(ctx, `SELECT seq FROM events WHERE dedup_key = $1`, dedup).Scan(&seq)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return seq, err
+		}
 	}
-	err = db.QueryRow(ctx, `SELECT seq FROM events WHERE dedup_key = $1`, dedup).Scan(&seq)
-	return seq, err
 }
 
 const sqlAppendEvent = `INSERT INTO events (seq, at, kind, data, dedup_key) VALUES (@seq, @now, @kind, @data, @dedup) ON CONFLICT (dedup_key) DO NOTHING`

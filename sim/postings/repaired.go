@@ -19,12 +19,14 @@ import (
 //   - Accounts are validated under a lock on their heads, in the transaction that moves the value, so that freeze and close,
 //     which take the same lock, are before or after it. The holder of a capped floor is locked exclusively.
 //   - A head is updated in place, so that a waiter wakes to the new version instead of to nothing.
+//   - A reservation id or an event number that another process minted too is minted again.
 //   - One failing record does not stop a recovery; 40001 and 40P01 are retried, because such a transaction left nothing.
 //   - The transactions ask for READ COMMITTED by name: under it the statement after a lock sees what the lock protects.
 func repair(p *program) {
 	p.appendVersionIn = appendVersionUpdate(p)
 	p.sqlSaveSaga = `INSERT INTO sagas (id, data) VALUES (@rid, @data)`
 	p.sqlLockHead = `SELECT version FROM account_head WHERE id = @id AND subaccount = @sub FOR NO KEY UPDATE`
+	p.sqlAppendEvent = `INSERT INTO events (seq, at, kind, data, dedup_key) VALUES (@seq, @now, @kind, @data, @dedup) ON CONFLICT DO NOTHING`
 	p.sqlClaimRecord = `DELETE FROM sagas WHERE id = @rid`
 	p.probes = []string{`
 SELECT p.transfer_id, p.idx, r.reservation, a.transfer_id IS NOT NULL
