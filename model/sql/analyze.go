@@ -62,9 +62,20 @@ func (q *query) where(n *pg.Node, clause string) (expr, error) {
 // boolean coerces a condition.
 func (a *analyzer) boolean(e expr, clause string) (expr, error) {
 	if t := e.typ(); t != boolType && t.Kind != types.Unknown {
-		return nil, a.errorf(e.loc(), "42804", "argument of %s must be type boolean, not type %s", clause, t)
+		return nil, a.errorf(leftmost(e), "42804", "argument of %s must be type boolean, not type %s", clause, t)
 	}
 	return a.coerce(e, boolType, -1, implicit)
+}
+
+// leftmost is where an expression begins (exprLocation): the first of its own place and those of its operands.
+func leftmost(e expr) int32 {
+	loc := e.loc()
+	for _, c := range e.children() {
+		if l := leftmost(c); c != nil && l >= 0 && (loc < 0 || l < loc) {
+			loc = l
+		}
+	}
+	return loc
 }
 
 func nodeName(n any) string {

@@ -85,7 +85,7 @@ func (a *analyzer) literal(x *constExpr, t types.Type) (types.Value, error) {
 	if t.Kind == types.Regclass {
 		v, err := a.cat.regclass(x.v.S)
 		if err != nil {
-			return v, a.at(err, -1)
+			return v, a.at(err, x.loc())
 		}
 		return v, nil
 	}

@@ -33,6 +33,7 @@ func (q *query) onConflict(n *pg.OnConflictClause, r *Relation, it *nsItem, w *w
 	if c.sets, err = level.setClause(n.TargetList, r, it); err != nil {
 		return nil, err
 	}
+	w.setCols(c.sets)
 	where, err := level.where(n.WhereClause, "WHERE")
 	if err != nil {
 		return nil, err

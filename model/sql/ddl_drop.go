@@ -458,6 +458,13 @@ func (d *dropper) functions(objects []*pg.Node) error {
 			if !ok || !d.missingOK {
 				return err
 			}
+			if !o.ArgsUnspecified { // the notice spells the types as the grammar does
+				var names []string
+				for _, an := range o.Objargs {
+					names = append(names, strings.Join(strs(an.GetTypeName().GetNames()), "."))
+				}
+				e.Message = "function " + strings.Join(strs(o.Objname), ".") + "(" + strings.Join(names, ",") + ") does not exist"
+			}
 			if err := d.rn.skip(e); err != nil {
 				return err
 			}

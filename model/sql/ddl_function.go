@@ -1,7 +1,9 @@
 package sql
 
 import (
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 
@@ -56,11 +58,11 @@ func (rn *run) createFunction(a *analyzer, s *pg.CreateFunctionStmt) error {
 			f.stmts = sqlBody(s.SqlBody)
 		}
 		if _, err := f.body(a.cat, ""); err != nil {
-			return err
+			return f.transpose(a.sql, err)
 		}
 	case "plpgsql":
 		if f.prog, err = compilePL(a, plSource(f), f); err != nil {
-			return inward(err)
+			return f.transpose(a.sql, inward(err))
 		}
 	default:
 		return a.unsupported(-1, "LANGUAGE "+f.Language)
@@ -83,6 +85,23 @@ func (rn *run) createFunction(a *analyzer, s *pg.CreateFunctionStmt) error {
 	}
 	f.OID, f.Owner, f.ACL, f.Public = was.OID, was.Owner, was.ACL, was.Public
 	return rn.x.Replace(classFunction, f.key(), f)
+}
+
+// transpose turns the position of an error in the body into one in the CREATE statement, when the body stands there just as it is.
+func (f *Function) transpose(sql string, err error) error {
+	e, ok := err.(*types.Error)
+	if !ok || f.Body == "" || strings.Count(sql, f.Body) != 1 {
+		return err
+	}
+	c := *e
+	at := strings.Index(sql, f.Body)
+	start := utf8.RuneCountInString(sql[:at])
+	if c.Position > 0 {
+		c.Position += start
+	} else if _, rest, found := strings.Cut(e.Message, `at or near "`); found && strings.Count(f.Body, strings.TrimSuffix(rest, `"`)) == 1 {
+		c.Position = start + utf8.RuneCountInString(f.Body[:strings.Index(f.Body, strings.TrimSuffix(rest, `"`))]) + 1
+	}
+	return &c
 }
 
 // sqlBody are the statements of BEGIN ATOMIC .. END, or of RETURN expression, which is a SELECT.
@@ -233,6 +252,9 @@ func (a *analyzer) functionOptions(f *Function, s *pg.CreateFunctionStmt) error 
 	return nil
 }
 
+// returnNextVar finds RETURN NEXT of a plain variable, which libpg_query's tree leaves out. In parentheses it is an expression.
+var returnNextVar = regexp.MustCompile(`(?i)(\breturn\s+next\s+)([a-z_][a-z_0-9$]*)(?:\b)`)
+
 // plSource is a CREATE FUNCTION statement for libpg_query's PL/pgSQL parser: it wants to see parameters, result and body, and
 // must not meet the row types of tables, which it does not know.
 func plSource(f *Function) string {
@@ -263,8 +285,8 @@ func plSource(f *Function) string {
 	default:
 		b.WriteString(f.Ret.String())
 	}
-	tag := "$simrun$"
-	b.WriteString(" LANGUAGE plpgsql AS " + tag + f.Body + tag)
+	const tag = "$simrun$"
+	b.WriteString(" LANGUAGE plpgsql AS " + tag + returnNextVar.ReplaceAllString(f.Body, "$1($2)") + tag)
 	return b.String()
 }
 

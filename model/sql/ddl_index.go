@@ -81,14 +81,40 @@ func (rn *run) reindex(a *analyzer, r *Relation) error {
 	if err := rn.x.AlterHeap(r.ID, r.Name, specs); err != nil {
 		if e, ok := err.(*types.Error); ok && e.Code == "23505" {
 			c := *e
-			c.Message = "could not create unique index \"" + e.Constraint + "\""
-			c.Detail = strings.Replace(e.Detail, "already exists.", "is duplicated.", 1)
-			c.Schema, c.Table = r.Schema, r.Name
+			c.Schema, c.Table, c.Detail = r.Schema, r.Name, rn.duplicateKey(r, specs, e.Constraint)
 			return &c
 		}
 		return err
 	}
 	return rn.replace(r)
+}
+
+// duplicateKey words the DETAIL of a unique index that cannot be built: the first key that is there twice.
+func (rn *run) duplicateKey(r *Relation, specs []storage.IndexSpec, name string) (detail string) {
+	for i := range specs {
+		spec := &specs[i]
+		if spec.Name != name {
+			continue
+		}
+		seen := map[string]bool{}
+		rn.x.CommandCounterIncrement()
+		_ = rn.x.Scan(rn.x.NewSnapshot(), r.ID, func(_ storage.TID, row *storage.Row) (bool, error) {
+			key, in := pick(row.Vals, spec.Cols), true
+			if spec.Key != nil {
+				key, in = spec.Key(row)
+			}
+			if !in || !allValid(key) && !spec.NullsNotDistinct {
+				return true, nil
+			}
+			text := spec.Detail(key)
+			if seen[text] {
+				detail = strings.Replace(text, "already exists.", "is duplicated.", 1)
+			}
+			seen[text] = true
+			return detail == "", nil
+		})
+	}
+	return detail
 }
 
 // layoutPlaces maps the columns of one table to those of the same names in another.

@@ -31,7 +31,7 @@ func (b *tableBuilder) partitionBy(s *pg.PartitionSpec) error {
 func (b *tableBuilder) inheritFrom(rv *pg.RangeVar) (*Relation, error) {
 	parent, err := b.a.cat.relation(rv.Schemaname, rv.Relname)
 	if err != nil {
-		return nil, b.a.at(err, rv.Location)
+		return nil, err
 	}
 	if parent.Kind != KindPartitioned {
 		return nil, types.Errorf("42P17", "%q is not partitioned", parent.Name)
@@ -82,11 +82,11 @@ func (rn *run) attach(a *analyzer, parent, child *Relation, spec *pg.PartitionBo
 	}
 	for _, other := range parent.Parts {
 		if p.Default && other.Default {
-			return types.Errorf("42P17", "partition %q conflicts with existing default partition %q", child.Name, baseName(other.Table))
+			return a.errorf(spec.Location, "42P17", "partition %q conflicts with existing default partition %q", child.Name, baseName(other.Table))
 		}
-		for _, v := range p.Values {
+		for i, v := range p.Values {
 			if holdsValue(&other, v) {
-				return types.Errorf("42P17", "partition %q would overlap partition %q", child.Name, baseName(other.Table))
+				return a.errorf(nodeLocation(spec.Listdatums[i]), "42P17", "partition %q would overlap partition %q", child.Name, baseName(other.Table))
 			}
 		}
 	}
@@ -114,6 +114,33 @@ func (rn *run) attach(a *analyzer, parent, child *Relation, spec *pg.PartitionBo
 		return err
 	}
 	return rn.replace(parent)
+}
+
+// boundOf tests whether a row belongs into a partition; nil for a table that is none.
+func (a *analyzer) boundOf(r *Relation) func(vals []types.Value) bool {
+	parent, ok := a.cat.byQName(r.Parent)
+	if !ok {
+		return nil
+	}
+	at := r.Col(parent.Columns[parent.PartKey[0]].Name)
+	for i := range parent.Parts {
+		own := &parent.Parts[i]
+		if own.Table != r.QName() {
+			continue
+		}
+		if !own.Default {
+			return func(vals []types.Value) bool { return holdsValue(own, vals[at]) }
+		}
+		return func(vals []types.Value) bool {
+			for j := range parent.Parts {
+				if !parent.Parts[j].Default && holdsValue(&parent.Parts[j], vals[at]) {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	return nil
 }
 
 // baseName is a qualified name without its schema.

@@ -49,7 +49,7 @@ func (b *tableBuilder) create(s *pg.CreateStmt) error {
 		return a.at(err, s.Relation.Location)
 	}
 	if err := rn.mayCreateIn(schema); err != nil {
-		return err
+		return a.at(err, s.Relation.Location)
 	}
 	if a.cat.lookup(schema, s.Relation.Relname) != nil {
 		e := duplicate("relation", s.Relation.Relname)

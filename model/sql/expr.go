@@ -148,7 +148,8 @@ func (e *sysVar) compile(*shape) evalFn {
 	rel, t := e.rel, e.t
 	return func(f *frame) (types.Value, error) { // tableoid, the only one admitted
 		if tab := f.refs[rel].table; tab != nil {
-			return types.NewInt(t.Kind, int64(tab.OID)), nil
+			oid := int64(tab.OID)
+			return types.Value{T: t, Valid: true, N: oid, S: f.run.regclassName(oid)}, nil
 		}
 		return types.Null(t), nil
 	}

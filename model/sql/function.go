@@ -151,9 +151,6 @@ func (a *analyzer) userFunction(schema, name string, args []types.Type, spread b
 		return nil, builtin.NoFunction(full, args)
 	}
 	f := fns[at]
-	if f.Ret.Kind == types.Trigger {
-		return nil, types.NewError("0A000", "trigger functions can only be called as triggers")
-	}
 	if f.Procedure {
 		return nil, types.Errorf("42809", "%s is a procedure", f.signatureWith(args)).WithHint("To call a procedure, use CALL.")
 	}
@@ -273,6 +270,9 @@ func nullRow(cols []outCol) []types.Value {
 
 // call runs the function and gives its rows: at most one unless it returns a set.
 func (f *Function) call(rn *run, args []types.Value) ([][]types.Value, error) {
+	if f.Ret.Kind == types.Trigger {
+		return nil, types.NewError("0A000", "trigger functions can only be called as triggers")
+	}
 	if rn.depth >= maxDepth {
 		return nil, types.NewError("54001", "stack depth limit exceeded").
 			WithHint("Increase the configuration parameter \"max_stack_depth\" (currently 2048kB), after ensuring the platform's stack depth limit is adequate.")

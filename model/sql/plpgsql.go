@@ -1,7 +1,6 @@
 package sql
 
 import (
-
 	"simrun/model/sql/parser"
 	"simrun/model/storage"
 	"simrun/model/types"

@@ -245,6 +245,9 @@ func (c *plCompiler) returns(f *plFields) (plStmt, error) {
 	done := plFlow{how: 'r'}
 	e := c.expr(f.Expr)
 	if e == nil {
+		if f.Lineno == 0 { // the grammar puts one at the end of every body
+			done = plFlow{}
+		}
 		return func(*plState) (plFlow, error) { return done, nil }, nil
 	}
 	if at, ok := c.recordNamed(e.text); ok {

@@ -67,7 +67,7 @@ func (c *plCompiler) caseOf(f *plFields) (plStmt, error) {
 	conds, bodies := []*plExpr{}, []plStmt{}
 	for _, n := range f.CaseWhens {
 		_, w := n.kind()
-		body, err := c.list(w.Body)
+		body, err := c.list(w.Stmts)
 		if err != nil {
 			return nil, err
 		}

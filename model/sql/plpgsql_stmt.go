@@ -450,7 +450,11 @@ func (c *plCompiler) assign(f *plFields) (plStmt, error) {
 
 // recordNamed says whether an expression is just the name of a record variable.
 func (c *plCompiler) recordNamed(text string) (int, bool) {
-	i, ok := c.scope.find("", strings.ToLower(strings.TrimSpace(text)))
+	text = strings.TrimSpace(text)
+	if strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") {
+		text = strings.TrimSpace(text[1 : len(text)-1])
+	}
+	i, ok := c.scope.find("", strings.ToLower(text))
 	return i, ok && c.p.datums[i].kind == 'r'
 }
 
@@ -479,7 +483,7 @@ func (c *plCompiler) assignElement(at int, index string, value *plExpr) (plStmt,
 		if !i.Valid {
 			return plFlow{}, types.NewError("22004", "array subscript in assignment must not be null")
 		}
-		if i.N < 1 || i.N > 1<<20 {
+		if n := int64(len(ps.vals[at].Elems())); i.N < 1 || i.N > 1<<20 || n == 0 && i.N > 1 {
 			return plFlow{}, types.NewError("0A000", "array bounds other than the default are not supported")
 		}
 		elems := append([]types.Value(nil), ps.vals[at].Elems()...)

@@ -262,6 +262,12 @@ func (q *query) columnRef(n *pg.ColumnRef) (expr, error) {
 		}
 	}
 	e, err := q.resolvePath(path, n.Location)
+	if err == nil && a.ext != nil && len(path) == 1 {
+		if _, both := a.ext.lookup(a, path, n.Location); both {
+			return nil, a.errorf(n.Location, "42702", "column reference %q is ambiguous", path[0]).
+				WithDetail("It could refer to either a PL/pgSQL variable or a table column.")
+		}
+	}
 	if err != nil {
 		if a.ext != nil {
 			if e, ok := a.ext.lookup(a, path, n.Location); ok {

@@ -247,9 +247,7 @@ func (q *query) change(out *changeNode, r *Relation, it *nsItem, tree *jtree, wh
 	if out.w, err = a.newWriter(r); err != nil {
 		return nil, err
 	}
-	for _, s := range out.sets {
-		out.w.lockCols = append(out.w.lockCols, s.col)
-	}
+	out.w.setCols(out.sets)
 	if out.child, err = q.joinPlan(tree, where); err != nil {
 		return nil, err
 	}

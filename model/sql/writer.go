@@ -16,10 +16,21 @@ type writer struct {
 	notNull   []int
 	checks    []checkFn
 	generated []genFn
-	leaves    []*writer // of a partitioned table, by partition
-	layout    []int     // root column of each leaf column, nil: the same
-	hooks     *hooks    // triggers and foreign keys, nil: none
-	lockCols  []int     // columns that the statement sets, for the strength of row locks
+	leaves    []*writer                     // of a partitioned table, by partition
+	bound     func(vals []types.Value) bool // of a partition: whether a row belongs into it
+	layout    []int                         // root column of each leaf column, nil: the same
+	hooks     *hooks                        // triggers and foreign keys, nil: none
+	lockCols  []int                         // columns that the statement sets, for the strength of row locks
+}
+
+// setCols notes the columns that the statement sets.
+func (w *writer) setCols(sets []setCol) {
+	for _, s := range sets {
+		w.lockCols = append(w.lockCols, s.col)
+	}
+	for _, lw := range w.leaves {
+		lw.setCols(sets)
+	}
 }
 
 type checkFn struct {
@@ -75,6 +86,7 @@ func (a *analyzer) newWriter(r *Relation) (*writer, error) {
 		lw.layout = layoutMap(leaf, r)
 		w.leaves = append(w.leaves, lw)
 	}
+	w.bound = a.boundOf(r)
 	var err error
 	if w.hooks, err = a.newHooks(r); w.hooks != nil {
 		w.hooks.w = w
@@ -181,7 +193,7 @@ func (w *writer) leaf(i int, vals []types.Value) (*writer, []types.Value, error)
 
 // check completes a row with generated columns and checks NOT NULL and CHECK constraints, in Postgres's order.
 func (w *writer) check(f *frame, vals []types.Value) error {
-	if w.generated == nil && w.notNull == nil && w.checks == nil {
+	if w.generated == nil && w.notNull == nil && w.checks == nil && w.bound == nil {
 		return nil
 	}
 	f.rows[w.rel] = vals
@@ -211,6 +223,12 @@ func (w *writer) check(f *frame, vals []types.Value) error {
 			err.Schema, err.Table, err.Constraint = w.table.Schema, w.table.Name, c.name
 			return err
 		}
+	}
+	if w.bound != nil && !w.bound(vals) {
+		err := types.Errorf("23514", "new row for relation %q violates partition constraint", w.table.Name).
+			WithDetail("Failing row contains %s.", w.rowText(vals))
+		err.Schema, err.Table = w.table.Schema, w.table.Name
+		return err
 	}
 	return nil
 }

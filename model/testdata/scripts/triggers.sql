@@ -1,0 +1,62 @@
+# Row triggers in PL/pgSQL.
+setup: CREATE TABLE t (id int PRIMARY KEY, a int, b text, upd int DEFAULT 0)
+setup: CREATE TABLE log (n serial, line text)
+setup: CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO log (line) VALUES (TG_WHEN || ' ' || TG_OP || ' ' || TG_NAME || ' ' || TG_LEVEL || ' ' || TG_TABLE_NAME || ' ' || COALESCE(OLD.id::text, '-') || ' ' || COALESCE(NEW.id::text, '-')); IF TG_OP = 'DELETE' THEN RETURN OLD; END IF; RETURN NEW; END $$
+setup: CREATE TRIGGER bef BEFORE INSERT OR UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION note()
+setup: CREATE TRIGGER aft AFTER INSERT OR UPDATE OR DELETE ON t FOR EACH ROW EXECUTE FUNCTION note()
+setup: CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.upd := OLD.upd + 1; RETURN NEW; END $$
+setup: CREATE TRIGGER z_touch BEFORE UPDATE OF a ON t FOR EACH ROW WHEN (OLD.a IS DISTINCT FROM NEW.a) EXECUTE FUNCTION touch()
+a: INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'y')
+a: SELECT line FROM log ORDER BY n
+a: DELETE FROM log
+a: UPDATE t SET a = 5 WHERE id = 1 RETURNING *
+a: UPDATE t SET a = 5 WHERE id = 1 RETURNING *
+a: UPDATE t SET b = 'z' WHERE id = 1 RETURNING *
+a: DELETE FROM t WHERE id = 2
+a: INSERT INTO t VALUES (1, 9, 'c') ON CONFLICT (id) DO UPDATE SET a = 77 RETURNING *
+a: SELECT line FROM log ORDER BY n
+a: CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.a < 0 THEN RETURN NULL; END IF; IF NEW.a > 100 THEN RAISE EXCEPTION 'too big: %', NEW.a USING ERRCODE = '55000', HINT = 'smaller'; END IF; NEW.b := upper(NEW.b); RETURN NEW; END $$
+a: CREATE TRIGGER a_skip BEFORE INSERT OR UPDATE ON t FOR EACH ROW EXECUTE FUNCTION skip()
+a: INSERT INTO t VALUES (10, -1, 'no'), (11, 1, 'yes') RETURNING *
+a: UPDATE t SET a = -5 RETURNING *
+a: INSERT INTO t VALUES (12, 101, 'big')
+a: CREATE TRIGGER a_skip BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION skip()
+a: CREATE TRIGGER x BEFORE INSERT ON nope FOR EACH ROW EXECUTE FUNCTION skip()
+a: CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION nope()
+a: CREATE TRIGGER x BEFORE UPDATE OF nope ON t FOR EACH ROW EXECUTE FUNCTION skip()
+a: DROP FUNCTION skip()
+a: ALTER TABLE t DISABLE TRIGGER a_skip
+a: INSERT INTO t VALUES (13, -1, 'low') RETURNING *
+a: DROP TRIGGER a_skip ON t
+a: DROP TRIGGER a_skip ON t
+a: DROP TRIGGER IF EXISTS a_skip ON t
+a: DROP FUNCTION skip()
+a: SELECT skip()
+a: CREATE FUNCTION never() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NULL; END $$
+a: CREATE TRIGGER n BEFORE INSERT ON t FOR EACH ROW EXECUTE FUNCTION never()
+a: INSERT INTO t VALUES (99, 1, 'x')
+a: DROP TRIGGER n ON t
+a: SELECT never()
+# A trigger sees what has committed when it fires, and its own transaction's changes.
+a: CREATE TABLE sw (on_ boolean)
+a: INSERT INTO sw VALUES (false)
+a: CREATE FUNCTION fence() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF EXISTS (SELECT 1 FROM sw WHERE on_) THEN RAISE EXCEPTION 'fenced' USING ERRCODE = '55000'; END IF; RETURN NEW; END $$
+a: CREATE TRIGGER fence BEFORE UPDATE OF b ON t FOR EACH ROW EXECUTE FUNCTION fence()
+a: BEGIN
+a: SELECT * FROM t WHERE id = 1 FOR UPDATE
+b: UPDATE t SET b = 'late' WHERE id = 1
+a: UPDATE sw SET on_ = true
+a: COMMIT
+b: UPDATE t SET a = 3 WHERE id = 1 RETURNING id, a
+a: BEGIN
+a: UPDATE sw SET on_ = false
+a: UPDATE t SET b = 'own' WHERE id = 1 RETURNING b
+a: ROLLBACK
+# A waiting update re-reads the row before its triggers.
+a: DELETE FROM sw
+a: DELETE FROM log
+a: BEGIN
+a: UPDATE t SET a = a + 10 WHERE id = 1 RETURNING a, upd
+b: UPDATE t SET a = a + 1 WHERE id = 1 RETURNING a, upd
+a: COMMIT
+a: SELECT line FROM log ORDER BY n
