@@ -10,6 +10,31 @@
 // from it without touching the State, reads of the snapshot give what they gave before, and so execution comes back to the
 // operation that waited, which now looks again (as heap_update does at its label l2). A blocked statement is therefore a
 // value too: its plan, its arguments, its snapshot and its journal.
+//
+//	st.Begin(s, TxOptions{..})      // explicit, or implicit for a single statement
+//	x := st.NewExec(s)              // a statement begins
+//	x.LockTable(t, AccessShare, Wait)
+//	x.StartScan(&c, x.Snapshot(), t)
+//	for tid, row, ok := c.Next(); ok; tid, row, ok = c.Next() { a, err := x.Update(..) }
+//	x.End()                         // or, on an error, st.Fail(s); on ErrWait nothing: the session is blocked
+//	st.Commit(s)
+//
+// Whoever drives the sessions looks at Woken after each step, and has one of them go on: Rerun gives its Exec, rewound.
+// Deadlock says whether a cycle of waits has closed; Interrupt ends the wait of its victim, whose statement is then run again
+// and gets the error where it waited.
+//
+// # Where to find what
+//
+//	state.go, session.go    the value and its copies on write
+//	heap.go, index.go       row versions, large tables
+//	snapshot.go, settle.go  what a command sees, and what is kept for whom
+//	txn.go                  transactions and savepoints
+//	exec.go                 statements, journal, scans
+//	modify.go, rowlock.go   INSERT, UPDATE, DELETE, row locks
+//	lock.go, deadlock.go    the lock manager;  tablelock.go its use by statements
+//	serial.go               SERIALIZABLE
+//	schema.go, catalog.go, sequence.go, stats.go
+//	fingerprint.go, footprint.go
 package storage
 
 import "simrun/model/types"

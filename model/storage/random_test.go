@@ -84,7 +84,7 @@ func (w *world) statement(a action) (string, stmt) {
 // upsert is INSERT .. ON CONFLICT DO UPDATE SET v = v + d.
 func (b *bench) upsert(k, d int) stmt {
 	return func(x *Exec) (string, error) {
-		if _, err := x.LockTable(b.tb, RowExclusive, Wait); err != nil {
+		if err := b.open(x, RowExclusive); err != nil {
 			return "", err
 		}
 		snap := x.Snapshot()

@@ -28,7 +28,7 @@ func (b *bench) script(ops []action, stop int) (stmt, *int) {
 			}
 			return nil
 		}
-		if _, err := x.LockTable(b.tb, RowExclusive, Wait); err != nil {
+		if err := b.open(x, RowExclusive); err != nil {
 			return "", err
 		}
 		for _, op := range ops {

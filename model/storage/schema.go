@@ -359,8 +359,9 @@ func (x *Exec) Rewrite(t TableID, f func(*Row) (*Row, error)) error {
 		}
 		r := x.replaceRows(s, t)
 		xid := s.subs[s.level()].xid
+		s.cidUsed = true
 		for _, row := range rows {
-			v := r.add(version{row: row, xmin: stamp(xid), indexed: allIndexes})
+			v := r.add(version{row: row, xmin: stamp(xid), cmin: s.cid, indexed: allIndexes})
 			s.log(wNewVersion, t, v.tid)
 		}
 		return 0, nil

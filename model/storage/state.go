@@ -84,10 +84,6 @@ func (st *State) Clone() *State {
 func own[T any](shared *uint8, bit uint8, p *[]T) {
 	if *shared&bit != 0 {
 		*shared &^= bit
-		if len(*p) == 0 {
-			*p = nil
-			return
-		}
 		q := make([]T, len(*p), len(*p)+2)
 		copy(q, *p)
 		*p = q

@@ -95,7 +95,7 @@ func (b *bench) want(got, want string) {
 
 func (b *bench) selectAll(x *Exec) (string, error) {
 	var out []string
-	if _, err := x.LockTable(b.tb, AccessShare, Wait); err != nil {
+	if err := b.open(x, AccessShare); err != nil {
 		return "", err
 	}
 	err := x.Scan(x.Snapshot(), b.tb, func(_ TID, r *Row) (bool, error) {
@@ -107,12 +107,21 @@ func (b *bench) selectAll(x *Exec) (string, error) {
 
 func (b *bench) insert(k, v int) stmt {
 	return func(x *Exec) (string, error) {
-		if _, err := x.LockTable(b.tb, RowExclusive, Wait); err != nil {
+		if err := b.open(x, RowExclusive); err != nil {
 			return "", err
 		}
 		_, err := x.Insert(x.Snapshot(), b.tb, row(k, v))
 		return "inserted", err
 	}
+}
+
+// open locks the table. In REPEATABLE READ and above the snapshot comes first, as parse analysis needs one.
+func (b *bench) open(x *Exec, m TableLock) error {
+	if x.st.TxOptions(x.id).Isolation > ReadCommitted {
+		x.Snapshot()
+	}
+	_, err := x.LockTable(b.tb, m, Wait)
+	return err
 }
 
 // where selects the rows of key k by a scan.
@@ -121,7 +130,7 @@ func where(k int) func(*Row) bool { return func(r *Row) bool { return r.Vals[0].
 // update sets the rows that cond holds for to what f makes of them, re-checking as READ COMMITTED does.
 func (b *bench) update(cond func(*Row) bool, f func(*Row) *Row) stmt {
 	return func(x *Exec) (string, error) {
-		if _, err := x.LockTable(b.tb, RowExclusive, Wait); err != nil {
+		if err := b.open(x, RowExclusive); err != nil {
 			return "", err
 		}
 		n := 0
@@ -156,7 +165,7 @@ func (b *bench) rekey(k, to int) stmt {
 
 func (b *bench) delete(cond func(*Row) bool) stmt {
 	return func(x *Exec) (string, error) {
-		if _, err := x.LockTable(b.tb, RowExclusive, Wait); err != nil {
+		if err := b.open(x, RowExclusive); err != nil {
 			return "", err
 		}
 		n := 0
@@ -184,7 +193,7 @@ func (b *bench) delete(cond func(*Row) bool) stmt {
 // lock is SELECT .. FOR mode.
 func (b *bench) lock(cond func(*Row) bool, mode RowLock, p WaitPolicy) stmt {
 	return func(x *Exec) (string, error) {
-		if _, err := x.LockTable(b.tb, RowShare, Wait); err != nil {
+		if err := b.open(x, RowShare); err != nil {
 			return "", err
 		}
 		var out []string
