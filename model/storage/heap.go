@@ -52,7 +52,7 @@ func (v *version) hot() bool {
 	return v.xmin != 0 || v.xmax != 0 || v.next != 0 || v.prev != 0 || v.lockers != nil || v.indexed != allIndexes
 }
 
-const chunkMax = 64
+const chunkMax = 32
 
 // chunk is a run of versions of a heap, in order.
 type chunk struct {

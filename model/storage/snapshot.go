@@ -126,3 +126,14 @@ func (st *State) dropStatementSnapshots(s *session) {
 		st.settleReleased(csn)
 	}
 }
+
+// Xmin returns the lowest xmin of the session's live snapshots, pg_stat_activity.backend_xmin, or 0 when it has none.
+func (st *State) Xmin(id SessionID) XID {
+	low := XID(0)
+	st.sess[id].snapshots(func(sn *Snapshot) {
+		if low == 0 || sn.xmin < low {
+			low = sn.xmin
+		}
+	})
+	return low
+}
