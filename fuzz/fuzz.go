@@ -17,6 +17,7 @@ import (
 // Campaign says which runs to make.
 type Campaign struct {
 	replay.Spec                 // Seed is the first seed
+	Stride      uint64          // from one seed to the next; 0 means 1
 	Runs        uint64          // how many; 0 means until Time is over
 	Time        time.Duration   // 0 means until Runs are made
 	Workers     int             // 0 means 1
@@ -251,7 +252,7 @@ func (w *worker) run(i uint64) error {
 func (w *worker) again(seed uint64, o *scheduler.Outcome) *replay.Difference {
 	first := &replay.Run{Trace: w.runner.State().Trace().Clone(), Violation: o.Violation}
 	again := w.runner.Run(seed)
-	second := &replay.Run{Trace: w.runner.State().Trace(), Violation: again.Violation}
+	second := &replay.Run{Trace: w.runner.State().Trace().Clone(), Violation: again.Violation}
 	return replay.Compare(first, second)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"simrun/scheduler"
@@ -78,6 +79,12 @@ func (f *File) Write(path string) error {
 		return err
 	}
 	return os.WriteFile(path, b.Bytes(), 0o644)
+}
+
+// WriteTo writes the file into a folder under its own name, and returns where it is.
+func (f *File) WriteTo(dir string) (path string, err error) {
+	path = filepath.Join(dir, f.Name())
+	return path, f.Write(path)
 }
 
 // Read reads a failure file.

@@ -56,6 +56,9 @@ func (tl *timeline) step(s *sim.Step) {
 		}
 		detail += res
 	}
+	if s.Reply.Blocked && s.Reply.On != "" {
+		detail += " (" + s.Reply.On + ")"
+	}
 	tl.row(number, s.Actor, deed(s), detail)
 	for _, told := range s.Told() {
 		tl.row("", -1, "", "  "+told)

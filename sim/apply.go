@@ -12,6 +12,12 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 	w.seen, w.reads, w.writes = w.seen[:0], w.reads[:0], w.writes[:0]
 	w.steps++
 	i, kind := subject(c), StepKind(c.Kind)
+	if w.prints {
+		w.touchActor(i)
+		if c.Actor == scheduler.Environment && kind != StepVictim && kind != StepClock {
+			w.writes = append(w.writes, 0) // a fault: it rolls back, wakes others, and shares its budget with all
+		}
+	}
 	switch kind {
 	case StepRun:
 		w.statement(i, kind)
@@ -61,6 +67,9 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 		panic(fmt.Sprintf("sim: unknown choice %+v", c))
 	}
 	w.settle()
+	if w.prints && w.changed && len(w.always) > 0 {
+		w.writes = append(w.writes, invariantsObject)
+	}
 	return w
 }
 
@@ -73,6 +82,7 @@ func (w *World) settle() {
 		}
 		i := w.woken[0]
 		w.woken = w.woken[:0]
+		w.touchActor(i)
 		reply, err := w.db.Resume(i)
 		w.took(i, StepWake, true, reply, err)
 	}
@@ -109,7 +119,9 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 	if w.prints {
 		r, wr := w.db.(Footprinter).Footprint()
 		w.reads, w.writes = append(w.reads, r...), append(w.writes, wr...)
-		w.writes = append(w.writes, mix(71, uint64(i))) // the actor itself: whoever moves it, its steps have an order
+		if w.asked != nil && (w.asked.clock || w.clocked) {
+			w.reads = append(w.reads, clockObject)
+		}
 	}
 	if reply.Blocked {
 		a.status = blocked
@@ -123,40 +135,41 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 		w.fail(&Unsupported{SQL: a.at.ask.req.SQL, Err: reply.Err})
 		return
 	}
-	wrote := w.wrote(a, &reply)
+	commits := w.commits(a, &reply)
 	a.tx = reply.Tx
 	if a.lose {
 		a.lose = false
 		w.reconnect(i)
-		w.observe(i, kind, eager, &reply, &lostObservation, wrote)
+		w.observe(i, kind, eager, &reply, &lostObservation, commits)
 		return
 	}
 	o := replyObservation(reply)
-	w.observe(i, kind, eager, &reply, &o, wrote)
+	w.observe(i, kind, eager, &reply, &o, commits)
 }
 
-// observe delivers an observation and shows the step to whoever watches.
-func (w *World) observe(i int, kind StepKind, eager bool, reply *Reply, o *observation, changed bool) {
+// observe delivers an observation and shows the step to whoever watches. commits says that the committed state may have
+// changed.
+func (w *World) observe(i int, kind StepKind, eager bool, reply *Reply, o *observation, commits bool) {
 	events := w.deliverStep(i, kind, o)
-	before := w.changed
-	w.changed = false
-	w.look()
-	if w.cloner == nil {
-		w.changed = changed
+	if commits {
+		before := w.changed
+		w.changed = false
+		w.look()
+		commits = w.changed
+		w.changed = w.changed || before
 	}
-	changed = w.changed
-	w.changed = w.changed || before
 	if w.watched {
-		w.watch(i, kind, eager, reply, events, changed)
+		w.watch(i, kind, eager, reply, events, commits)
 	}
 }
 
-// wrote says that a statement may have changed the committed state, for backends that cannot tell.
-func (w *World) wrote(a *actor, reply *Reply) bool {
-	if w.cloner != nil || reply.Tx != 'I' || reply.Err != nil && a.tx == 'I' {
+// commits says that the statement that the actor has just completed may have changed the committed state: it ended a
+// transaction block, or was a transaction of its own.
+func (w *World) commits(a *actor, reply *Reply) bool {
+	if reply.Tx != 'I' || a.at.ask.reads {
 		return false
 	}
-	return a.at.ask.commit || a.at.ask.auto
+	return a.tx == 'T' || a.tx == 'I' && reply.Err == nil
 }
 
 // tell delivers an observation that the database has no part in.
@@ -250,6 +263,7 @@ func (w *World) tick() {
 	}
 	for i := range w.actors {
 		if a := &w.actors[i]; a.status == asleep && a.wakeAt <= next {
+			w.touchActor(i)
 			w.tell(i, StepWake, valueObservation(next))
 		}
 	}

@@ -43,7 +43,8 @@ func (s *Step) Statement() string {
 	return sql
 }
 
-// Result says what the session got: its rows, its command tag, its error, or for whom it waits.
+// Result says what the session got: its rows, its command tag, its error, or for whom it waits. It is the same on every
+// backend; what a session waits for (Reply.On) is not.
 func (s *Step) Result(actors []string) string {
 	r := &s.Reply
 	switch {
@@ -52,11 +53,7 @@ func (s *Step) Result(actors []string) string {
 		for _, i := range r.By {
 			by = append(by, actors[i])
 		}
-		out := "waits for " + strings.Join(by, ", ")
-		if r.On != "" {
-			out += " (" + r.On + ")"
-		}
-		return out
+		return "waits for " + strings.Join(by, ", ")
 	case s.Kind == StepCrash:
 		return "the process died; what its transaction did is rolled back"
 	case s.Kind == StepCommitApplied:

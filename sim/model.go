@@ -122,6 +122,9 @@ func (b *modelBackend) Query(sql string) (*Result, error) {
 func (b *modelBackend) Reset() error    { return nil }
 func (b *modelBackend) Shutdown() error { return nil }
 
+// Locks are the rows of pg_locks of a session, which lock-step compares with the server's.
+func (b *modelBackend) Locks(i int) []model.Lock { return b.db.Locks(i) }
+
 // Track is LockTracker's; TrackFootprints is Footprinter's.
 func (b *modelBackend) Track(on bool) {
 	b.locks = on

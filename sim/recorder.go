@@ -44,12 +44,13 @@ func (w *World) Trace() *Trace {
 	return &t
 }
 
-// Clone returns a copy that later runs do not touch.
+// Clone returns a copy that later runs do not touch, with the digests of its steps.
 func (t *Trace) Clone() *Trace {
 	c := *t
 	c.Steps = append([]Step(nil), t.Steps...)
 	for i := range c.Steps {
 		c.Steps[i].Acquired = append([]Lock(nil), c.Steps[i].Acquired...)
+		c.Steps[i].Digest = c.Steps[i].digest()
 	}
 	c.History = append([]HistoryOp(nil), t.History...)
 	c.Final = nil
@@ -86,6 +87,7 @@ func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []E
 	for k, m := range w.monitors {
 		next, why := m.Step(s)
 		w.monitors[k] = next
+		w.touchMonitor(k, m, next)
 		if why != "" {
 			w.breaks(w.setup.Invariants[w.monitored[k]].Name, why)
 		}
@@ -99,7 +101,6 @@ func (r *recorder) add(w *World, s *Step) {
 		r.locks = append(r.locks, w.db.(LockTracker).Acquired(s.Actor)...)
 		s.Acquired = r.locks[from:len(r.locks):len(r.locks)]
 	}
-	s.Digest = s.digest()
 	r.Steps = append(r.Steps, *s)
 	r.history(s)
 }

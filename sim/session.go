@@ -131,8 +131,8 @@ func (s *session) request(ctx context.Context, sql string, args []any) (*Result,
 	stmt := classify(sql)
 	o := s.co.ask(&pending{
 		kind: askSQL, req: Request{SQL: sql, Args: args},
-		commit: stmt == stmtCommit && s.tx == 'T', auto: s.tx == 'I' && stmt == stmtOther,
-		repeatable: s.settings.repeatable(), lockTimeout: s.settings.lockTimeout(),
+		commit: stmt == stmtCommit && s.tx == 'T', auto: s.tx == 'I' && stmt == stmtOther, reads: s.tx == 'I' && onlyReads(sql),
+		repeatable: s.settings.repeatable(), lockTimeout: s.settings.lockTimeout(), clock: asksTime(sql),
 	})
 	if o.kind == obsLost {
 		s.conn++

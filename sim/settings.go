@@ -35,6 +35,12 @@ func classify(sql string) stmtClass {
 	return stmtOther
 }
 
+// onlyReads says that a statement certainly changes nothing: it is one SELECT in which nothing looks like a call.
+func onlyReads(sql string) bool {
+	word, _ := firstWord(sql)
+	return word == "select" && !strings.ContainsAny(sql, "(;")
+}
+
 // firstWord returns the first word in lower case and what follows it; comments are skipped.
 func firstWord(sql string) (word, rest string) {
 	for {

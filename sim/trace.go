@@ -70,7 +70,7 @@ type Step struct {
 	Acquired []Lock
 	// Bounded is true when lock_timeout was set for the statement: its waits end by themselves.
 	Bounded bool
-	// Digest covers all of the above.
+	// Digest covers all of the above, but for the numbers. It is filled in by Trace.Clone.
 	Digest uint64
 }
 

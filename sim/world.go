@@ -191,12 +191,15 @@ func (w *World) end(i int, err error) {
 	}
 }
 
-// look learns whether the committed state has changed.
+// look learns whether the committed state has changed. A backend that cannot tell has changed it.
 func (w *World) look() {
-	if c, ok := w.db.(Cloner); ok {
-		if now := c.CommittedFingerprint(); now != w.committed {
-			w.committed, w.changed = now, true
-		}
+	c, ok := w.db.(Cloner)
+	if !ok {
+		w.changed = true
+		return
+	}
+	if now := c.CommittedFingerprint(); now != w.committed {
+		w.committed, w.changed = now, true
 	}
 }
 

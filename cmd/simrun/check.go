@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -23,10 +22,15 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Visit every reachable state on the model, breadth-first: the shortest way to a violation, or that there is none",
-		Args:  noArgs,
+		Long: `check visits every reachable state of a scenario on the model, breadth-first, and shows the shortest way to a violation.
+
+With --backend both or postgres it makes one run of every class of equivalent interleavings on the server, which the model
+finds by partial-order reduction; --states then bounds the number of classes.`,
+		Args: noArgs,
 	}
 	f := c.Flags()
 	spec.instance(f)
+	a.server.flags(f)
 	f.BoolVar(&spec.lazy, "lazy", false, "make each wake-up a choice: others may run before a woken statement goes on")
 	f.Uint64Var(&seed, "seed", 1, "the seed that draws the setup, where a scenario draws one")
 	f.IntVar(&opt.Depth, "depth", 0, "look no deeper than this many choices (0: no bound)")
@@ -55,15 +59,14 @@ func (a *app) checkCommand() *cobra.Command {
 		opt.OnProgress = func(p scheduler.Progress) {
 			fmt.Fprintf(a.errs, "%d states, %d transitions, depth %d, %d in the queue, %.0f states/s\n", p.States, p.Transitions, p.Depth, p.Queue, p.Rate)
 		}
-		setup, _, err := s.Build(s.Seed)
-		if err != nil {
-			return err
+		if a.server.backend != "model" {
+			open, err := a.opener(c.Context())
+			if err != nil {
+				return err
+			}
+			return a.checkClasses(c.Context(), s, open, opt, dir)
 		}
-		model, err := sim.NewModel(setup)
-		if err != nil {
-			return err
-		}
-		sys, err := sim.NewSystem(setup, model, sim.Options{Lazy: s.Lazy})
+		setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy})
 		if err != nil {
 			return err
 		}
@@ -163,9 +166,9 @@ func (a *app) counterexample(out *jsonCheck, s replay.Spec, res *scheduler.Resul
 		run.Violation = res.Violation // a state that search judges, such as one that is stuck
 	}
 	file := replay.NewFile(run, version())
-	out.File = filepath.Join(dir, file.Name())
 	out.Violation, out.Schedule = &file.Violation, res.Schedule.Names
-	return file.Write(out.File)
+	out.File, err = file.WriteTo(dir)
+	return err
 }
 
 func (a *app) printCheck(c *jsonCheck) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"time"
@@ -194,8 +193,8 @@ func (a *app) failure(s replay.Spec, r *fuzz.Report, open replay.Opener, o *fuzz
 			s.Seed, r.Violation.Invariant, run.Violation.Invariant)}
 	}
 	file := replay.NewFile(run, version())
-	path := filepath.Join(o.dir, file.Name())
-	if err := file.Write(path); err != nil {
+	path, err := file.WriteTo(o.dir)
+	if err != nil {
 		return nil, "", &exit{exitCouldNot, err}
 	}
 	o.steps = len(file.Steps)

@@ -24,6 +24,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", os.Getenv("PATH"))
+			e.Setenv("TMPDIR", os.TempDir()) // where the server's user may go, and paths are short enough for a socket
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
