@@ -66,7 +66,7 @@ func (f *File) Choices() []string {
 
 // Name is a name for the file, made of what it holds: "rings-flip-NoSkip-42".
 func (f *File) Name() string {
-	return fmt.Sprintf("%s-%s-%d.simrun.json", strings.ReplaceAll(f.Scenario, "/", "-"), f.Violation.Invariant, f.Seed)
+	return fmt.Sprintf("%s-%s-%d.simrun.json", strings.ReplaceAll(f.Scenario, "/", "-"), strings.ReplaceAll(f.Violation.Invariant, "/", "-"), f.Seed)
 }
 
 // Write writes the file.

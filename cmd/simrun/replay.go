@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"simrun/replay"
+	"simrun/sim"
 )
 
 func (a *app) replayCommand() *cobra.Command {
@@ -63,6 +65,10 @@ func (a *app) replayed(run *replay.Run, drift *replay.Drift, timeline bool) erro
 			fmt.Fprintf(a.out, "%016x %s\n", s.Digest, s.Line(run.Trace.Actors))
 		}
 		a.verdicts(run)
+	}
+	var d *sim.Divergence
+	if errors.As(run.Err, &d) {
+		return run.Err
 	}
 	if drift == nil {
 		if !a.json {
