@@ -131,7 +131,7 @@ func (a *analyzer) compileNode(n *pg.Node) (*Compiled, error) {
 			return nil, a.errorf(-1, "42P18", "could not determine data type of parameter $%d", i+1)
 		}
 	}
-	c.shape, c.params, c.locks, c.privs, c.starts, c.dml = a.shape, a.params, a.locks, a.privs, a.starts, a.dml
+	c.shape, c.params, c.locks, c.privs, c.starts, c.dml = a.shape, a.params, a.locks, a.neededPrivs(), a.starts, a.dml
 	return c, nil
 }
 

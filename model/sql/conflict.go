@@ -25,7 +25,7 @@ func (q *query) onConflict(n *pg.OnConflictClause, r *Relation, it *nsItem, w *w
 	if !c.update {
 		return c, nil
 	}
-	a.privs = append(a.privs, privCheck{rel: r, priv: 'w'})
+	a.privs = append(a.privs, privCheck{rel: r, priv: 'r', reads: it.rel + 1, ifRead: true})
 	ex := a.tableItem(r, &pg.Alias{Aliasname: "excluded"})
 	c.excluded = ex.rel
 	level := &query{a: a, parent: q.parent, ctes: q.ctes, items: []*nsItem{it, ex}}
@@ -34,6 +34,7 @@ func (q *query) onConflict(n *pg.OnConflictClause, r *Relation, it *nsItem, w *w
 		return nil, err
 	}
 	w.setCols(c.sets)
+	a.privs = append(a.privs, privCheck{rel: r, priv: 'w', cols: w.lockCols})
 	where, err := level.where(n.WhereClause, "WHERE")
 	if err != nil {
 		return nil, err
@@ -72,15 +73,24 @@ func (q *query) arbiters(c *conflictAction, n *pg.InferClause, r *Relation, w *w
 
 // inferColumns checks that the inference columns exist.
 func (q *query) inferColumns(n *pg.InferClause, r *Relation) error {
+	need := privCheck{rel: r, priv: 'r'} // finding the conflicting row is reading it
 	for _, en := range n.IndexElems {
 		ie := en.GetIndexElem()
 		if ie.Expr != nil {
 			return q.a.unsupported(n.Location, "ON CONFLICT with an expression")
 		}
-		if r.Col(ie.Name) < 0 {
+		at := r.Col(ie.Name)
+		if at < 0 {
 			return q.a.errorf(n.Location, "42703", "column %q does not exist", ie.Name)
 		}
+		need.cols = append(need.cols, at)
 	}
+	for i := range r.Indexes {
+		if ix := &r.Indexes[i]; n.Conname != "" && ix.Constraint && ix.Name == n.Conname {
+			need.cols = append(need.cols, ix.Cols...)
+		}
+	}
+	q.a.privs = append(q.a.privs, need)
 	return nil
 }
 

@@ -3,6 +3,7 @@ package sql
 import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 
+	"simrun/model/sql/parser"
 	"simrun/model/storage"
 	"simrun/model/types"
 )
@@ -108,8 +109,8 @@ func (q *query) relationItem(r *Relation, n *pg.RangeVar, mode storage.TableLock
 		return nil, a.errorf(n.Location, "42809", "cannot open relation %q", r.Name).WithDetail("This operation is not supported for indexes.")
 	}
 	a.lock(r, mode)
-	a.privs = append(a.privs, privCheck{rel: r, priv: 'r'})
 	it := a.tableItem(r, n.Alias)
+	a.privs = append(a.privs, privCheck{rel: r, priv: 'r', reads: it.rel + 1, pos: parser.CharPos(a.sql, n.Location)})
 	if n.Alias == nil {
 		it.schema = r.Schema
 	}
@@ -364,7 +365,7 @@ func (q *query) usingColumns(names []string, l, r []*nsItem, kind pg.JoinType) (
 		if found == nil {
 			return nil, a.errorf(-1, "42703", "column %q specified in USING clause does not exist in %s table", name, side)
 		}
-		return found, nil
+		return a.read(found, -1), nil
 	}
 	for _, name := range names {
 		le, err := find(l, name, "left")

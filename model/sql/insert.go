@@ -3,6 +3,7 @@ package sql
 import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 
+	"simrun/model/sql/parser"
 	"simrun/model/storage"
 	"simrun/model/types"
 )
@@ -64,7 +65,7 @@ func (q *query) targetTable(n *pg.RangeVar, priv byte, verb string) (*Relation, 
 		return nil, a.errorf(n.Location, "42809", "cannot open relation %q", r.Name).WithDetail("This operation is not supported for indexes.")
 	}
 	a.lock(r, storage.RowExclusive)
-	a.privs = append(a.privs, privCheck{rel: r, priv: priv})
+	a.privs = append(a.privs, privCheck{rel: r, priv: priv, pos: parser.CharPos(a.sql, n.Location)})
 	a.inDML = true
 	return r, nil
 }
@@ -84,6 +85,7 @@ func (q *query) insertPlan(n *pg.InsertStmt) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.privs[len(a.privs)-1].cols = cols
 	w, err := a.newWriter(r)
 	if err != nil {
 		return nil, err
@@ -129,7 +131,7 @@ func (q *query) returning(list []*pg.Node, it *nsItem, root node, flag *bool, ot
 	}
 	*flag = true
 	p.cols = cols
-	q.a.privs = append(q.a.privs, privCheck{rel: it.table, priv: 'r'})
+	q.a.privs = append(q.a.privs, privCheck{rel: it.table, priv: 'r', reads: it.rel + 1, ifRead: true})
 	compileOuts(p, &q.a.shape)
 	return p, nil
 }

@@ -85,11 +85,30 @@ func (d *Database) granted(s *session, role string, r *Relation, priv byte) bool
 		return true
 	}
 	for _, g := range r.ACL {
-		if set[g.Role] && strings.IndexByte(g.Privs, priv) >= 0 {
+		if set[g.Role] && len(g.Columns) == 0 && strings.IndexByte(g.Privs, priv) >= 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// grantedColumns says whether a role may do priv with all of the columns, or with any when there are none.
+func (d *Database) grantedColumns(s *session, role string, r *Relation, priv byte, cols []int) bool {
+	set := d.memberships(s, role)
+	may := map[string]bool{}
+	for _, g := range r.ACL {
+		if set[g.Role] && strings.IndexByte(g.Privs, priv) >= 0 {
+			for _, c := range g.Columns {
+				may[c] = true
+			}
+		}
+	}
+	for _, c := range cols {
+		if !may[r.Columns[c].Name] {
+			return false
+		}
+	}
+	return len(may) > 0
 }
 
 // checkPrivileges is ExecCheckPermissions.
@@ -98,8 +117,17 @@ func (d *Database) checkPrivileges(s *session, privs []privCheck) error {
 	if role == superuser {
 		return nil
 	}
-	for _, p := range privs {
-		if !d.granted(s, role, p.rel, p.priv) && p.rel.Owner != role && p.rel.Schema != "pg_catalog" {
+	for i := range privs {
+		p := &privs[i]
+		if p.rel.Schema == "pg_catalog" {
+			continue
+		}
+		if !d.schemaPrivilege(s, p.rel.Schema, 'U') {
+			e := types.Errorf("42501", "permission denied for schema %s", p.rel.Schema)
+			e.Position = p.pos
+			return e
+		}
+		if !d.granted(s, role, p.rel, p.priv) && !d.grantedColumns(s, role, p.rel, p.priv, p.cols) {
 			return types.Errorf("42501", "permission denied for %s %s", objectKind(p.rel.Kind), p.rel.Name)
 		}
 	}

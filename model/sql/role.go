@@ -345,6 +345,12 @@ func (rn *run) grantTargets(a *analyzer, s *pg.GrantStmt) ([]*Relation, error) {
 
 func (rn *run) grantRelation(a *analyzer, s *pg.GrantStmt, r *Relation, roles []string) error {
 	if err := rn.mayGrant(r.Owner, objectWord(r.Kind), r.Name); err != nil {
+		for _, g := range r.ACL {
+			if rn.d.memberships(rn.s, rn.s.user())[g.Role] { // some privilege, but none to hand on
+				rn.warn("01007", "no privileges were granted for \""+r.Name+"\"")
+				return nil
+			}
+		}
 		return err
 	}
 	all, kind := tablePrivileges, "relation"

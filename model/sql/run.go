@@ -194,6 +194,14 @@ func (c *Compiled) bind(f *frame, r *request) error {
 	}
 	f.params = f.params[:0]
 	for i, arg := range r.args {
+		if name, ok := arg.(string); ok && c.params[i].Kind == types.Regclass {
+			v, err := f.run.regclass(name)
+			if err != nil {
+				return err
+			}
+			f.params = append(f.params, v)
+			continue
+		}
 		v, err := encode(arg, c.params[i])
 		if err != nil {
 			return err

@@ -16,27 +16,73 @@ type relLock struct {
 
 // privCheck is a privilege that a statement needs of a relation ("r", "a", ...), checked when it starts to run.
 type privCheck struct {
-	rel  *Relation
-	priv byte
-	cols []int
+	rel    *Relation
+	priv   byte
+	cols   []int // a privilege on each of these columns will do; none: on any column
+	reads  int   // of 'r': the relation of the frame whose columns that are read are cols, plus one
+	ifRead bool  // needed only if some column is read
+	pos    int   // where the statement names the relation
+}
+
+// read notes that the statement reads the columns in e, a resolved column, and gives it the position of the reference.
+func (a *analyzer) read(e expr, loc int32) expr {
+	walk(e, func(x expr) bool {
+		switch v := x.(type) {
+		case *varExpr:
+			a.noteRead(v.rel, v.col)
+		case *rowVar:
+			for _, c := range v.cols {
+				a.read(c.e, -1)
+			}
+		}
+		return true
+	})
+	return relocate(e, loc)
+}
+
+func (a *analyzer) noteRead(rel, col int) {
+	if a.columnsRead == nil {
+		a.columnsRead = map[[2]int]bool{}
+	}
+	a.columnsRead[[2]int{rel, col}] = true
+}
+
+// neededPrivs are the privileges that the statement needs, now that it is known which columns it reads.
+func (a *analyzer) neededPrivs() []privCheck {
+	var out []privCheck
+	for _, p := range a.privs {
+		if p.reads > 0 {
+			for i := range p.rel.Columns {
+				if a.columnsRead[[2]int{p.reads - 1, i}] {
+					p.cols = append(p.cols, i)
+				}
+			}
+			if p.ifRead && len(p.cols) == 0 {
+				continue
+			}
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // analyzer turns one raw statement into something that runs.
 type analyzer struct {
 	shape
-	cat       *catalog
-	sql       string
-	params    []types.Type
-	variadic  bool           // parameters may still be added (extended protocol); otherwise params is what there is
-	names     map[string]int // named parameters of an SQL function
-	locks     []relLock
-	privs     []privCheck
-	volatile  bool
-	viewDepth int
-	starts    []func(f *frame) error // run before the snapshot is taken: locks of partitions
-	dml       []*cteNode             // data-modifying WITH queries, in order
-	inDML     bool                   // the statement is INSERT, UPDATE or DELETE
-	ext       *externals             // variables of a PL/pgSQL block, nil elsewhere
+	cat         *catalog
+	sql         string
+	params      []types.Type
+	variadic    bool           // parameters may still be added (extended protocol); otherwise params is what there is
+	names       map[string]int // named parameters of an SQL function
+	locks       []relLock
+	privs       []privCheck
+	columnsRead map[[2]int]bool // relation of the frame and column
+	volatile    bool
+	viewDepth   int
+	starts      []func(f *frame) error // run before the snapshot is taken: locks of partitions
+	dml         []*cteNode             // data-modifying WITH queries, in order
+	inDML       bool                   // the statement is INSERT, UPDATE or DELETE
+	ext         *externals             // variables of a PL/pgSQL block, nil elsewhere
 }
 
 // externals resolves names that are no columns: PL/pgSQL variables, OLD and NEW.
@@ -194,7 +240,7 @@ func (q *query) column(name string, loc int32) (expr, error) {
 		}
 		if found != nil {
 			q.cross(s)
-			return relocate(found, loc), nil
+			return q.a.read(found, loc), nil
 		}
 	}
 	return nil, nil
@@ -255,7 +301,7 @@ func (q *query) columnRef(n *pg.ColumnRef) (expr, error) {
 				}
 				if it != nil {
 					q.cross(owner)
-					return &rowVar{at: at(n.Location), rel: it.rel, cols: it.cols}, nil
+					return a.read(&rowVar{at: at(n.Location), rel: it.rel, cols: it.cols}, n.Location), nil
 				}
 			}
 			return nil, a.unsupported(n.Location, "row expansion here")
@@ -289,7 +335,7 @@ func (q *query) resolvePath(path []string, loc int32) (expr, error) {
 		}
 		if it, owner, err := q.item("", path[0], loc); it != nil && err == nil && it.rel >= 0 { // whole row
 			q.cross(owner)
-			return &rowVar{at: at(loc), rel: it.rel, cols: it.cols}, nil
+			return a.read(&rowVar{at: at(loc), rel: it.rel, cols: it.cols}, loc), nil
 		}
 		if i, ok := a.names[path[0]]; ok {
 			return &paramExpr{at: at(loc), a: a, n: i}, nil
@@ -318,7 +364,7 @@ func (q *query) resolvePath(path []string, loc int32) (expr, error) {
 				if found != nil {
 					return nil, a.errorf(loc, "42702", "column reference %q is ambiguous", col)
 				}
-				found = relocate(c.e, loc)
+				found = a.read(c.e, loc)
 			}
 		}
 		if found == nil {

@@ -238,7 +238,7 @@ func (q *query) star(ref *pg.ColumnRef) ([]outCol, error) {
 		for _, it := range items {
 			if it.noQual && it.rel < 0 {
 				for _, c := range it.cols {
-					cols = append(cols, outCol{name: c.name, e: relocate(c.e, ref.Location), t: c.e.typ()})
+					cols = append(cols, outCol{name: c.name, e: q.a.read(c.e, ref.Location), t: c.e.typ()})
 				}
 			}
 		}
@@ -251,7 +251,7 @@ func (q *query) star(ref *pg.ColumnRef) ([]outCol, error) {
 			if c.hidden && len(path) == 0 {
 				continue
 			}
-			cols = append(cols, outCol{name: c.name, e: relocate(c.e, ref.Location), t: c.e.typ()})
+			cols = append(cols, outCol{name: c.name, e: q.a.read(c.e, ref.Location), t: c.e.typ()})
 		}
 	}
 	return cols, nil

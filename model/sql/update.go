@@ -215,6 +215,13 @@ func (q *query) updatePlan(n *pg.UpdateStmt) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range a.privs {
+		if p := &a.privs[i]; p.rel == r && p.priv == 'w' && p.cols == nil {
+			for _, s := range sets {
+				p.cols = append(p.cols, s.col)
+			}
+		}
+	}
 	where, err := q.where(n.WhereClause, "WHERE")
 	if err != nil {
 		return nil, err
@@ -241,9 +248,7 @@ func (q *query) deletePlan(n *pg.DeleteStmt) (*plan, error) {
 
 func (q *query) change(out *changeNode, r *Relation, it *nsItem, tree *jtree, where expr, ret []*pg.Node, others []*nsItem, a *analyzer) (*plan, error) {
 	var err error
-	if where != nil {
-		a.privs = append(a.privs, privCheck{rel: r, priv: 'r'})
-	}
+	a.privs = append(a.privs, privCheck{rel: r, priv: 'r', reads: it.rel + 1, ifRead: true})
 	if out.w, err = a.newWriter(r); err != nil {
 		return nil, err
 	}
