@@ -58,7 +58,7 @@ func lockLane(t *turn) error {
 }
 
 func reservePosition(t *turn) error {
-	return t.row(`SELECT nextval($1::regclass)`, t.job().lane.seq("enqueue")).Scan(&t.job().seq)
+	return t.row(`SELECT nextval($1::text::regclass)`, t.job().lane.seq("enqueue")).Scan(&t.job().seq)
 }
 
 func insertReady(t *turn) error {

@@ -10,34 +10,36 @@ import (
 
 // watcher is a monitor over the committed cursors: judge compares them before and after each commit that changed them.
 type watcher struct {
-	seen  bool
-	last  cursors
+	last  *cursors // nil before there were any
 	most  [3]int64 // the greatest generation that was ever authoritative, for each ring
 	judge func(w *watcher, s *sim.Step, now *cursors) string
 }
 
 // Step is sim.Monitor's.
-func (w watcher) Step(s *sim.Step) (sim.Monitor, string) {
+func (w *watcher) Step(s *sim.Step) (sim.Monitor, string) {
 	if s.Committed == nil {
 		return w, ""
 	}
 	now := readCursors(s.Committed)
-	if now == nil {
+	if now == nil || w.last != nil && *now == *w.last {
 		return w, ""
 	}
 	var bad string
-	if w.seen && *now != w.last {
-		bad = w.judge(&w, s, now)
+	if w.last != nil {
+		bad = w.judge(w, s, now)
 	}
-	w.seen, w.last = true, *now
-	for i := range w.most {
-		w.most[i] = max(w.most[i], now.of(i).Gen)
+	next := &watcher{last: now, most: w.most, judge: w.judge}
+	for i := range next.most {
+		next.most[i] = max(next.most[i], now.of(i).Gen)
 	}
-	return w, bad
+	return next, bad
 }
 
 // Hash is sim.Monitor's.
-func (w watcher) Hash() uint64 {
+func (w *watcher) Hash() uint64 {
+	if w.last == nil {
+		return 0
+	}
 	h := uint64(1)
 	add := func(v uint64) { h = (h ^ v) * 0x9e3779b97f4a7c15; h ^= h >> 29 }
 	if w.last.authority == ledger {
@@ -57,7 +59,10 @@ func (w watcher) Hash() uint64 {
 // watch makes an invariant of a judgement over committed cursor changes. The first state is that of the start.
 func watch(name, id, doc string, first cursors, judge func(w *watcher, s *sim.Step, now *cursors) string) sim.Invariant {
 	return sim.Invariant{Name: name, ID: id, Doc: doc, Kind: sim.Monitored, Monitor: func() sim.Monitor {
-		w := watcher{seen: first.authority != "", last: first, judge: judge}
+		w := &watcher{judge: judge}
+		if first.authority != "" {
+			w.last = &first
+		}
 		for i := range w.most {
 			w.most[i] = first.of(i).Gen
 		}
@@ -189,7 +194,7 @@ func migratingInvariants(first cursors) []sim.Invariant {
 			}
 			return ""
 		}),
-		mixedFleet(first), awareNeverBreaks(), singleReport(), invariants.NoDeadlock(), invariants.LockOrder(),
+		mixedFleet(first), awareNeverBreaks(), singleReport(), understood(), invariants.NoDeadlock(), invariants.LockOrder(),
 	)
 }
 
@@ -198,14 +203,14 @@ func cursorInvariants(first cursors) []sim.Invariant {
 	return append(watched(first),
 		sim.Invariant{Name: "Lockstep", ID: "I-5", Doc: "slot = generation mod slot_count, for the cursor and for every ledger row", SQL: lockstepSQL()},
 		sim.Invariant{Name: "Fence", ID: "I-18", Doc: "after the flip nothing an old binary reads lets it advance, route or prune", SQL: fenceSQL()},
-		contiguous(first), mixedFleet(first), awareNeverBreaks(), singleReport(), serializerHeld(), idempotent(), boundedWait(),
+		contiguous(first), mixedFleet(first), awareNeverBreaks(), singleReport(), serializerHeld(), idempotent(), boundedWait(), understood(),
 		invariants.NoDeadlock(),
 		invariants.LockOrder(),
 	)
 }
 
 func mixedFleet(first cursors) sim.Invariant {
-	return sim.Invariant{Name: "MixedFleet", ID: "I-1", Kind: sim.Monitored, Monitor: func() sim.Monitor { return fleet{flipped: first.authority == ledger} },
+	return sim.Invariant{Name: "MixedFleet", ID: "I-1", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &fleet{flipped: first.authority == ledger} },
 		Doc: "no transaction holds a serializer under the columns' discipline next to one under the ledger's, or after the flip"}
 }
 
@@ -215,12 +220,12 @@ func awareNeverBreaks() sim.Invariant {
 }
 
 func singleReport() sim.Invariant {
-	return sim.Invariant{Name: "SingleReport", ID: "I-3", Kind: sim.Monitored, Monitor: func() sim.Monitor { return reports{} },
+	return sim.Invariant{Name: "SingleReport", ID: "I-3", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &reports{} },
 		Doc: "no two rotations report the same generation"}
 }
 
 func serializerHeld() sim.Invariant {
-	return sim.Invariant{Name: "SerializerHeld", ID: "I-26", Kind: sim.Monitored, Monitor: func() sim.Monitor { return serializers{} },
+	return sim.Invariant{Name: "SerializerHeld", ID: "I-26", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &serializers{} },
 		Doc: "a ring's serializer is refused only while another transaction on that ring holds it"}
 }
 
@@ -256,4 +261,17 @@ func boundedWait() sim.Invariant {
 				return ""
 			})
 		}}
+}
+
+// understood is that the database takes every statement: an error of syntax, type or name is no outcome of a protocol.
+func understood() sim.Invariant {
+	return noOutcome("Understood", "", "no statement of the protocol is refused for what it says", func(_ *sim.Step, o Outcome) string {
+		if o.Kind == Failed && !o.Old && len(o.Reason) == 5 {
+			switch o.Reason[:2] {
+			case "0A", "22", "42", "XX":
+				return "the database answered " + o.Reason
+			}
+		}
+		return ""
+	})
 }

@@ -62,12 +62,13 @@ func knowsFlip(version string) bool {
 }
 
 // Step is sim.Monitor's.
-func (g gateWatch) Step(s *sim.Step) (sim.Monitor, string) {
+func (was *gateWatch) Step(s *sim.Step) (sim.Monitor, string) {
+	g := *was
 	if s.Committed != nil {
 		g.unaware = unawareSeen(s.Committed)
 	}
 	if s.Actor < 0 || s.Actor >= maxActors {
-		return g, ""
+		return g.or(was), ""
 	}
 	if strings.Contains(s.SQL, "FROM runtime_instances") && !s.Reply.Blocked {
 		g.blocked[s.Actor] = g.unaware != 0 && s.Now.UnixMicro()-g.unaware < freshWindow.Microseconds()
@@ -85,11 +86,11 @@ func (g gateWatch) Step(s *sim.Step) (sim.Monitor, string) {
 			}
 		}
 	}
-	return g, bad
+	return g.or(was), bad
 }
 
 // Hash is sim.Monitor's.
-func (g gateWatch) Hash() uint64 {
+func (g *gateWatch) Hash() uint64 {
 	h := uint64(g.unaware) * 0x9e3779b97f4a7c15
 	for i := range g.blocked {
 		h = (h ^ uint64(b2i(g.blocked[i])) ^ uint64(b2i(g.forced[i]))<<1) * 0xd6e8feb86659fd93
@@ -98,9 +99,17 @@ func (g gateWatch) Hash() uint64 {
 	return h
 }
 
+// or is was when nothing has changed.
+func (g gateWatch) or(was *gateWatch) *gateWatch {
+	if g == *was {
+		return was
+	}
+	return &g
+}
+
 // gateInvariant is I-20.
 func gateInvariant() sim.Invariant {
-	return sim.Invariant{Name: "Gate", ID: "I-20", Kind: sim.Monitored, Monitor: func() sim.Monitor { return gateWatch{} },
+	return sim.Invariant{Name: "Gate", ID: "I-20", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &gateWatch{} },
 		Doc: "an unforced flip never commits while its gate saw a fresh runtime that is not known to be aware"}
 }
 
@@ -111,9 +120,10 @@ type stability struct {
 }
 
 // Step is sim.Monitor's.
-func (w stability) Step(s *sim.Step) (sim.Monitor, string) {
+func (was *stability) Step(s *sim.Step) (sim.Monitor, string) {
+	w := *was
 	if s.Actor < 0 || s.Actor >= maxActors {
-		return w, ""
+		return was, ""
 	}
 	if s.Kind == sim.StepCrash || s.Kind == sim.StepConnLost {
 		w.since[s.Actor], w.auto[s.Actor] = 0, 0
@@ -142,11 +152,14 @@ func (w stability) Step(s *sim.Step) (sim.Monitor, string) {
 			}
 		}
 	}
-	return w, bad
+	if w == *was {
+		return was, bad
+	}
+	return &w, bad
 }
 
 // Hash is sim.Monitor's.
-func (w stability) Hash() uint64 {
+func (w *stability) Hash() uint64 {
 	h := uint64(5)
 	for i := range w.since {
 		h = (h ^ uint64(w.since[i]) ^ uint64(w.auto[i])<<50) * 0x9e3779b97f4a7c15
@@ -157,7 +170,7 @@ func (w stability) Hash() uint64 {
 
 // autoStable is I-21.
 func autoStable() sim.Invariant {
-	return sim.Invariant{Name: "AutoStable", ID: "I-21", Kind: sim.Monitored, Monitor: func() sim.Monitor { return stability{} },
+	return sim.Invariant{Name: "AutoStable", ID: "I-21", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &stability{} },
 		Doc: "an auto-flip commits only after the stable period of looks by the same leader at a fleet that is alive and aware"}
 }
 

@@ -65,7 +65,8 @@ func (p *pins) mayPin(now int64, but int) bool {
 }
 
 // Step is sim.Monitor's.
-func (p pins) Step(s *sim.Step) (sim.Monitor, string) {
+func (was *pins) Step(s *sim.Step) (sim.Monitor, string) {
+	p := *was
 	now := s.Now.UnixMicro()
 	bad := ""
 	if s.Actor >= 0 && s.Actor < maxActors && ended(s) && s.Kind == sim.StepCrash {
@@ -102,11 +103,14 @@ func (p pins) Step(s *sim.Step) (sim.Monitor, string) {
 			p.pinned[i] = p.pinned[i] && p.genuine(now)
 		}
 	}
-	return p, bad
+	if p == *was {
+		return was, bad
+	}
+	return &p, bad
 }
 
 // Hash is sim.Monitor's.
-func (p pins) Hash() uint64 {
+func (p *pins) Hash() uint64 {
 	h := uint64(7)
 	for i := range p.since {
 		for _, v := range []uint64{uint64(p.since[i]), uint64(p.folds[i]), uint64(b2i(p.clear[i])), uint64(b2i(p.inTx[i])), uint64(b2i(p.pinned[i]))} {
@@ -119,12 +123,12 @@ func (p pins) Hash() uint64 {
 
 // standsDown is I-15.
 func standsDown() sim.Invariant {
-	return sim.Invariant{Name: "StandDown", ID: "I-15", Kind: sim.Monitored, Monitor: func() sim.Monitor { return pins{strict: true} },
+	return sim.Invariant{Name: "StandDown", ID: "I-15", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &pins{strict: true} },
 		Doc: "a fold deletes nothing under a genuine pin that was there when it began"}
 }
 
 // foldsOn is I-16.
 func foldsOn() sim.Invariant {
-	return sim.Invariant{Name: "FoldProgress", ID: "I-16", Kind: sim.Monitored, Monitor: func() sim.Monitor { return pins{} },
+	return sim.Invariant{Name: "FoldProgress", ID: "I-16", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &pins{} },
 		Doc: "a fold does not stand down when nobody pins the horizon"}
 }

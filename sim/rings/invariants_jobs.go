@@ -116,7 +116,7 @@ func jobInvariants(first cursors, finished int64) []sim.Invariant {
 		watchEmptyTarget(first),
 		{Name: "OpenSlotSafe", ID: "I-6", Kind: sim.Monitored, Monitor: func() sim.Monitor { return stateless(openSlotTruncated) },
 			Doc: "no prune truncates the slot that is open"},
-		{Name: "ExactReads", ID: "I-13", Kind: sim.Monitored, Monitor: func() sim.Monitor { return reads{finished: finished} },
+		{Name: "ExactReads", ID: "I-13", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &reads{finished: finished} },
 			Doc: "a reader counts no fewer jobs than have finished at any time while it reads, and no more"},
 		noOutcome("LeaseFound", "I-26", "a worker finds its lease wherever the ring has turned", func(_ *sim.Step, o Outcome) string {
 			if o.Reason == reasonGone {
@@ -189,7 +189,8 @@ type reads struct {
 const finishedSQL = `SELECT count(*) FROM app_effects f JOIN app_jobs j ON j.job = f.job WHERE j.queue = 'q'`
 
 // Step is sim.Monitor's.
-func (r reads) Step(s *sim.Step) (sim.Monitor, string) {
+func (was *reads) Step(s *sim.Step) (sim.Monitor, string) {
+	r := *was
 	if s.Committed != nil {
 		if res, err := s.Committed.Query(finishedSQL); err == nil {
 			r.finished = res.Rows[0][0].N
@@ -213,11 +214,14 @@ func (r reads) Step(s *sim.Step) (sim.Monitor, string) {
 			r.low[s.Actor], r.high[s.Actor], r.reading[s.Actor] = 0, 0, false
 		}
 	}
-	return r, bad
+	if r == *was {
+		return was, bad
+	}
+	return &r, bad
 }
 
 // Hash is sim.Monitor's.
-func (r reads) Hash() uint64 {
+func (r *reads) Hash() uint64 {
 	h := uint64(r.finished)
 	for i := range r.low {
 		h = (h ^ uint64(r.low[i])<<20 ^ uint64(r.high[i])<<1 ^ uint64(b2i(r.reading[i]))) * 0x9e3779b97f4a7c15

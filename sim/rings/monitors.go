@@ -47,21 +47,22 @@ func ended(s *sim.Step) bool {
 }
 
 // maxActors is how many actors the monitors of this package can follow.
-const maxActors = 32
+const maxActors = 16
 
 // fleet is the monitor of MixedFleet: which actors hold a serializer, and under which discipline.
 type fleet struct {
 	flipped bool
-	columns uint32 // actors that hold one under the columns' discipline
-	ledger  uint32 // ... under the ledger's
+	columns uint16 // actors that hold one under the columns' discipline
+	ledger  uint16 // ... under the ledger's
 }
 
 // Step is sim.Monitor's.
-func (f fleet) Step(s *sim.Step) (sim.Monitor, string) {
+func (was *fleet) Step(s *sim.Step) (sim.Monitor, string) {
 	if s.Actor < 0 || s.Actor >= maxActors {
-		return f, ""
+		return was, ""
 	}
-	bit := uint32(1) << s.Actor
+	f := *was
+	bit := uint16(1) << s.Actor
 	if ended(s) {
 		f.columns, f.ledger = f.columns&^bit, f.ledger&^bit
 	}
@@ -80,17 +81,20 @@ func (f fleet) Step(s *sim.Step) (sim.Monitor, string) {
 			f.ledger |= bit
 		}
 	}
+	if f == *was {
+		return was, ""
+	}
 	switch {
 	case f.columns != 0 && f.ledger != 0:
-		return f, "one transaction holds its serializer under the columns' discipline, another under the ledger's"
+		return &f, "one transaction holds its serializer under the columns' discipline, another under the ledger's"
 	case f.columns != 0 && f.flipped:
-		return f, "a transaction holds its serializer under the columns' discipline after the flip"
+		return &f, "a transaction holds its serializer under the columns' discipline after the flip"
 	}
-	return f, ""
+	return &f, ""
 }
 
 // Hash is sim.Monitor's.
-func (f fleet) Hash() uint64 {
+func (f *fleet) Hash() uint64 {
 	h := uint64(f.columns)<<32 | uint64(f.ledger)
 	if f.flipped {
 		h ^= 0x9e3779b97f4a7c15
@@ -102,7 +106,8 @@ func (f fleet) Hash() uint64 {
 type reports [3]uint64
 
 // Step is sim.Monitor's.
-func (r reports) Step(s *sim.Step) (sim.Monitor, string) {
+func (was *reports) Step(s *sim.Step) (sim.Monitor, string) {
+	r := *was
 	for o := range outcomes(s) {
 		if o.Kind != Rotated {
 			continue
@@ -113,17 +118,20 @@ func (r reports) Step(s *sim.Step) (sim.Monitor, string) {
 			}
 			bit := uint64(1) << (o.Gen & 63)
 			if r[i]&bit != 0 {
-				return r, fmt.Sprintf("generation %d of the %s ring was reported by two rotations", o.Gen, o.Ring)
+				return &r, fmt.Sprintf("generation %d of the %s ring was reported by two rotations", o.Gen, o.Ring)
 			}
 			r[i] |= bit
 			r[i] &^= bit<<32 | bit>>32 // half a round away: free for the next lap
 		}
 	}
-	return r, ""
+	if r == *was {
+		return was, ""
+	}
+	return &r, ""
 }
 
 // Hash is sim.Monitor's.
-func (r reports) Hash() uint64 {
+func (r *reports) Hash() uint64 {
 	return r[0] ^ r[1]*0x9e3779b97f4a7c15 ^ r[2]*0xd6e8feb86659fd93
 }
 
@@ -134,10 +142,11 @@ type serializers struct {
 }
 
 // Step is sim.Monitor's.
-func (h serializers) Step(s *sim.Step) (sim.Monitor, string) {
+func (was *serializers) Step(s *sim.Step) (sim.Monitor, string) {
 	if s.Actor < 0 || s.Actor >= maxActors {
-		return h, ""
+		return was, ""
 	}
+	h := *was
 	if strings.Contains(s.SQL, "pg_try_advisory") && strings.Contains(s.SQL, "ring_rotation") && isFalse(s.Reply.Result) {
 		h.refused[s.Actor] = 1 << 7
 		for actor, ring := range h.holds {
@@ -161,7 +170,10 @@ func (h serializers) Step(s *sim.Step) (sim.Monitor, string) {
 			h.refused[s.Actor] = 0
 		}
 	}
-	return h, bad
+	if h == *was {
+		return was, bad
+	}
+	return &h, bad
 }
 
 // isFalse says whether a result is one row with false first.
@@ -180,7 +192,7 @@ func ringBit(name string) uint8 {
 }
 
 // Hash is sim.Monitor's.
-func (h serializers) Hash() uint64 {
+func (h *serializers) Hash() uint64 {
 	v := uint64(3)
 	for i := range h.holds {
 		v = (v ^ uint64(h.holds[i]) ^ uint64(h.refused[i])<<8) * 0x9e3779b97f4a7c15

@@ -107,5 +107,5 @@ var fleetWitnesses = []string{
 	"prune-0.7 claim: Pruned", "prune-0.7 claim: SkippedActive claim.open", "prune-0.7 lease: Pruned",
 	"enqueue-0.6: Done", "enqueue-0.6: Failed 23514", "enqueue-0.7: Done", "claim: Done", "complete: Done", "complete-row: Done", "close: Done",
 	"materialise: Done", "complete-lease: Done", "rescue: Done", "cancel: Done", "rollup: Done", "rebuild: Done",
-	"fold-deltas: Done", "fold-deltas: SkippedPinned", "fold-ledgers: Done", "flip: Flipped", "flip: AlreadyLedger", "count: Counted", "read: Read", "pin: held",
+	"fold-deltas: Done", "fold-deltas: SkippedPinned", "fold-ledgers: Done", "flip: Flipped", "flip: AlreadyLedger", "count: Counted q", "read: Read", "pin: held",
 }

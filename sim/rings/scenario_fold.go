@@ -44,6 +44,6 @@ GRANT ALL ON ALL TABLES IN SCHEMA public TO leader;
 	s.Invariants = append(s.Invariants, retention(w.from.cursors(), p), standsDown(), foldsOn())
 	s.Faults = sim.Faults{Crash: 1}
 	s.Witnesses = []string{"fold-deltas: Done", "fold-deltas: SkippedPinned", "fold-ledgers: Done", "fold-ledgers: SkippedPinned",
-		"prune-0.7 queue: Pruned", "count: Counted", "pin: held"}
+		"prune-0.7 queue: Pruned", "count: Counted q", "pin: held"}
 	return s
 }

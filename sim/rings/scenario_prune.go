@@ -38,7 +38,7 @@ func buildPrune(cfg sim.Config, p *program) *sim.Setup {
 	)
 	s.Faults = sim.Faults{Crash: 1, LockTimeout: 1}
 	s.Witnesses = []string{"prune-0.7 queue: Pruned", "prune-0.7 queue: SkippedActive queue.pending_ready",
-		"prune-0.7 queue: SkippedActive queue.unclosed_claim_refs", "prune-0.7 queue: Blocked", "complete: Done", "count: Counted"}
+		"prune-0.7 queue: SkippedActive queue.unclosed_claim_refs", "prune-0.7 queue: Blocked", "complete: Done", "count: Counted q"}
 	return s
 }
 
@@ -77,6 +77,6 @@ func buildRetain(cfg sim.Config, p *program) *sim.Setup {
 		sim.ActorSpec{Name: "counter", Run: counter{p: p, queue: "q", ticks: 2}},
 	)
 	s.Faults = sim.Faults{Crash: 1, LockTimeout: 1}
-	s.Witnesses = []string{"prune-0.7 queue: Pruned", "rollup: Done", "rebuild: Done", "fold-deltas: Done", "count: Counted"}
+	s.Witnesses = []string{"prune-0.7 queue: Pruned", "rollup: Done", "rebuild: Done", "fold-deltas: Done", "count: Counted q"}
 	return s
 }

@@ -25,11 +25,10 @@ func init() {
 		Build:  build("rings/install", buildInstall),
 	})
 	register(&sim.Scenario{
-		Name: "rings/upgrade",
-		Doc:  "0.6.2, migration, 0.7 next to it, flip and contraction, in either rollout order",
-		Params: []sim.Param{slotsParam(4), ticksParam(2),
-			{Name: "binaries-first", Doc: "1: 0.7 binaries start before the migration", Default: 0, Max: 1}},
-		Build: build("rings/upgrade", buildUpgrade),
+		Name:   "rings/upgrade",
+		Doc:    "0.6.2, migration, 0.7 next to it, flip and contraction, in either rollout order",
+		Params: []sim.Param{slotsParam(4), ticksParam(2)},
+		Build:  build("rings/upgrade", buildUpgrade),
 	})
 	register(&sim.Scenario{
 		Name:   "rings/contract",
@@ -110,7 +109,7 @@ func buildExpand(cfg sim.Config, p *program) *sim.Setup {
 			{Name: "runtime-0.6.1", Run: runtime{id: "ancient", old: true, version: "0.6.1", beats: 1}},
 			{Name: "rotator-0.6", Run: oldRotator{p, l.queue, cfg.Params["ticks"]}},
 			{Name: "lease rotator-0.6", Run: oldRotator{p, l.lease, cfg.Params["ticks"]}},
-			{Name: "rotator-0.7", Run: patient{rotator{p, l.queue, cfg.Params["ticks"]}, 3, "ring_cursor_authority"}},
+			{Name: "rotator-0.7", Run: patient{rotator{p, l.queue, cfg.Params["ticks"]}, 20, "ring_cursor_authority"}},
 		},
 		Invariants: append(migratingInvariants(cursors{}), expandFaithful(&before), tooOld()),
 		Witnesses:  []string{"expand: Done expanded", "expand: Refused runtime too old", "rotate-0.6: Rotated", "rotate-0.7: Rotated", "start: refused, schema too old"},
@@ -126,8 +125,8 @@ func buildInstall(cfg sim.Config, p *program) *sim.Setup {
 		Seed:   oldRow(cursor{0, 0}),
 		Actors: []sim.ActorSpec{
 			{Name: "expander", Run: expander{p, 2}},
-			{Name: "rotator-0.6", Run: patient{oldRotator{p, l.lease, cfg.Params["ticks"]}, 3, "ring_cursor_authority"}},
-			{Name: "rotator-0.7", Run: patient{rotator{p, l.queue, cfg.Params["ticks"]}, 3, "ring_cursor_authority"}},
+			{Name: "rotator-0.6", Run: patient{oldRotator{p, l.lease, cfg.Params["ticks"]}, 20, "ring_cursor_authority"}},
+			{Name: "rotator-0.7", Run: patient{rotator{p, l.queue, cfg.Params["ticks"]}, 20, "ring_cursor_authority"}},
 		},
 		Invariants: append(migratingInvariants(cursors{}), expandFaithful(nil)),
 		Witnesses:  []string{"expand: Done expanded", "rotate-0.6: Failed 55000", "rotate-0.7: Rotated"},
@@ -140,10 +139,7 @@ func buildUpgrade(cfg sim.Config, p *program) *sim.Setup {
 	l, at := small(slots), cursor{1, int64(slots) + 1}
 	p.slots = slots
 	before := [3]cursor{at, at, at}
-	tries := 3
-	if cfg.Params["binaries-first"] == 0 {
-		tries = 2
-	}
+	tries := 20
 	const made = "ring_cursor_authority"
 	return &sim.Setup{
 		Schema: p.schema.oldText(l, true),

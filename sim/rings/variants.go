@@ -50,6 +50,9 @@ func repair(p *program) {
 	p.standDown = standDown(horizonSafeSQL)
 	p.rollupSlot = p.rollupSlot.with("probe horizon", p.standDown[0].run)
 
+	// A flip waits for a migration before it takes anything that the migration needs.
+	p.flipLocks = of(contractCheck(statusSQL)[:1], p.flipLocks)
+
 	// Nobody holds the rows of several claim slots but the flip, and a rebuild takes the serializer first.
 	p.sweepBySlot = true
 	p.rebuild = of(procedure{{"lock singleton", func(t *turn) error {
