@@ -12,12 +12,13 @@ func (st *State) check() string {
 	sum := uint64(0)
 	f := hasher{st: st}
 	f.classify()
-	for t, r := range st.rels {
+	for t := range st.nextRel {
+		r := st.rel(t)
 		if r == nil {
 			continue
 		}
 		h, _ := f.relation(r)
-		if dirty := slices.Contains(st.dirty, TableID(t)); r.clean == dirty {
+		if dirty := slices.Contains(st.dirty, t); r.clean == dirty {
 			return fmt.Sprintf("relation %d: clean is %v, dirty is %v", t, r.clean, dirty)
 		} else if !dirty {
 			if h != r.hash {

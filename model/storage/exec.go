@@ -318,7 +318,7 @@ func (x *Exec) start(c *Cursor, snap Snapshot, t TableID, index int, key []types
 // seek finds the heap and, for a lookup in a large one, the candidates.
 func (x *Exec) seek(c *Cursor, s *session) {
 	st := x.st
-	c.heap = st.rels[c.rel]
+	c.heap = st.rel(c.rel)
 	if x.pos < len(s.journal) {
 		// Run again: a TRUNCATE that the statement did after this scan has not happened yet here.
 		if old := s.heapBefore(c.rel, x.pos); old != nil {
@@ -412,7 +412,7 @@ func (c *Cursor) next() (tid TID, row *Row, ok bool) {
 
 // current returns the heap as it is now.
 func (c *Cursor) current() *relation {
-	if r := c.x.st.rels[c.rel]; r != nil && r != c.heap && r.lastTID >= c.heap.lastTID && r.epoch == c.heap.epoch {
+	if r := c.x.st.rel(c.rel); r != nil && r != c.heap && r.lastTID >= c.heap.lastTID && r.epoch == c.heap.epoch {
 		c.heap = r
 	}
 	return c.heap
@@ -454,7 +454,7 @@ func (c *Cursor) each(f func(tid TID, row *Row) (more bool, err error)) error {
 
 // Fetch returns a version by its TID if snap sees it, else nil.
 func (x *Exec) Fetch(snap Snapshot, t TableID, tid TID) *Row {
-	if v := x.st.rels[t].get(tid); v != nil && x.st.sees(&snap, v) {
+	if v := x.st.rel(t).get(tid); v != nil && x.st.sees(&snap, v) {
 		return v.row
 	}
 	return nil

@@ -47,7 +47,7 @@ func (st *State) Fingerprint() uint64 {
 	rels := st.relSum
 	for i := 0; i < len(st.dirty); {
 		t := st.dirty[i]
-		r := st.rels[t]
+		r := st.rel(t)
 		x, settled := f.relation(r)
 		rels += x
 		if settled && r.owner == st.owner {
@@ -259,7 +259,7 @@ func (f *hasher) tag(t ltag) uint64 {
 	h = mix(h, uint64(t.rel))
 	switch t.kind {
 	case LockTuple:
-		return mix(h, f.rank(f.st.rels[t.rel], TID(t.id)))
+		return mix(h, f.rank(f.st.rel(TableID(t.rel)), TID(t.id)))
 	case LockXID:
 		return mix(h, f.stamp(stamp(t.id)))
 	}
@@ -341,7 +341,7 @@ func (f *hasher) statement(h uint64, s *session) uint64 {
 		h = mix(mix(h, f.tag(w.tag)), uint64(w.state)<<32|uint64(uint16(w.level))<<8|uint64(w.mode))
 	}
 	if o := &s.op; o.active {
-		r := f.st.rels[o.rel]
+		r := f.st.rel(o.rel)
 		h = mix(h, uint64(o.kind)<<24|uint64(o.phase)<<16|uint64(o.index)<<8|flag(o.strong, 1)|flag(o.queued, 2)|flag(o.gone, 4)|flag(o.wasEnded, 8)|uint64(o.goneEnd)<<4)
 		h = mix(h, uint64(o.rel))
 		if r != nil {

@@ -188,7 +188,7 @@ func (st *State) touchLog(s *session, from int, visible bool) {
 			}
 			continue
 		}
-		r := st.rels[w.rel]
+		r := st.rel(w.rel)
 		if r == nil {
 			continue
 		}

@@ -61,6 +61,27 @@ type chunk struct {
 	v     []version
 }
 
+// newChunk makes an empty chunk with room for n versions; a small one in one piece.
+func newChunk(owner uint64, n int) *chunk {
+	switch {
+	case n <= 4:
+		c := &struct {
+			chunk
+			room [4]version
+		}{}
+		c.owner, c.v = owner, c.room[:0]
+		return &c.chunk
+	case n <= 8:
+		c := &struct {
+			chunk
+			room [8]version
+		}{}
+		c.owner, c.v = owner, c.room[:0]
+		return &c.chunk
+	}
+	return &chunk{owner: owner, v: make([]version, 0, min(n, chunkMax))}
+}
+
 // relation is a table with its rows and indexes, or a sequence, or a name to lock.
 type relation struct {
 	owner uint64
@@ -160,8 +181,8 @@ func (r *relation) wchunk(i int) *chunk {
 	c := r.chunks[i]
 	if c.owner != r.owner {
 		r.ownChunks()
-		d := &chunk{owner: r.owner, v: make([]version, len(c.v), min(len(c.v)+4, chunkMax))}
-		copy(d.v, c.v)
+		d := newChunk(r.owner, len(c.v)+1)
+		d.v = append(d.v, c.v...)
 		r.chunks[i] = d
 		r.edits++
 		return d
@@ -203,7 +224,7 @@ func (r *relation) add(v version) *version {
 		if n > 0 {
 			size = chunkMax
 		}
-		r.chunks = append(r.chunks, &chunk{owner: r.owner, v: make([]version, 0, size)})
+		r.chunks = append(r.chunks, newChunk(r.owner, size))
 		n++
 		if n == 2 && r.index == nil {
 			r.buildIndexes()

@@ -38,7 +38,7 @@ func (x *Exec) insert(snap Snapshot, t TableID, row *Row, arbiters []int, specul
 	arbiter := func(i int) bool { return speculative && (arbiters == nil || slices.Contains(arbiters, i)) }
 	for {
 		if o.phase == atBase {
-			r := st.rels[t]
+			r := st.rel(t)
 			for i := range r.specs {
 				if !speculative {
 					break
@@ -203,7 +203,7 @@ func (x *Exec) CheckVisible(snap Snapshot, t TableID, tid TID) error {
 	}
 	e := jent{kind: opCheck}
 	if s.opts.Isolation >= RepeatableRead {
-		v := x.st.rels[t].get(tid)
+		v := x.st.rel(t).get(tid)
 		if v == nil || !x.st.sees(&snap, v) && !x.st.mineStamp(s.id, v.xmin) {
 			e.p = types.NewError("40001", "could not serialize access due to concurrent update")
 		}

@@ -443,7 +443,7 @@ func (x *Exec) LockRow(snap Snapshot, t TableID, tid TID, mode RowLock, policy W
 // and ON CONFLICT DO UPDATE.
 func (x *Exec) UpdateLockMode(t TableID, cols []int) RowLock {
 	for _, c := range cols {
-		if slices.Contains(x.st.rels[t].keys, c) {
+		if slices.Contains(x.st.rel(t).keys, c) {
 			return Update
 		}
 	}

@@ -66,11 +66,11 @@ func (st *State) settleSchema(s *session, u *undo) {
 	case undoObject, undoEnd:
 		st.settleCatalog(s)
 	case undoDrop:
-		if st.rels[u.rel] != nil {
+		if st.rel(u.rel) != nil {
 			st.removeRelation(u.rel)
 		}
 	case undoRows:
-		if st.rels[u.rel] != nil {
+		if st.rel(u.rel) != nil {
 			r := st.wrelation(u.rel)
 			r.stats.Live, r.stats.Dead, r.stats.runs = int64(r.rows), 0, nil
 		}
@@ -246,7 +246,7 @@ func (x *Exec) AlterSequence(seq TableID, spec SequenceSpec) {
 	x.schema(func(s *session) (TableID, error) {
 		st := x.st
 		st.touchSequence(seq)
-		st.logSchema(s, undo{kind: undoSequence, rel: seq, seq: st.rels[seq].seq})
+		st.logSchema(s, undo{kind: undoSequence, rel: seq, seq: st.rel(seq).seq})
 		q := st.wsequence(seq)
 		q.spec, q.logged = spec, 0
 		return 0, nil
@@ -267,7 +267,7 @@ func (x *Exec) AlterHeap(t TableID, name string, indexes []IndexSpec) error {
 	_, err := x.schema(func(s *session) (TableID, error) {
 		st := x.st
 		for i := range indexes {
-			if err := st.checkUnique(s, st.rels[t], &indexes[i]); err != nil {
+			if err := st.checkUnique(s, st.rel(t), &indexes[i]); err != nil {
 				return 0, err
 			}
 		}
@@ -344,7 +344,7 @@ func (x *Exec) Truncate(ts ...TableID) {
 func (x *Exec) Rewrite(t TableID, f func(*Row) (*Row, error)) error {
 	_, err := x.schema(func(s *session) (TableID, error) {
 		st := x.st
-		old := st.rels[t]
+		old := st.rel(t)
 		var rows []*Row
 		for _, c := range old.chunks {
 			for j := range c.v {

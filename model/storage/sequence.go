@@ -119,7 +119,7 @@ func (x *Exec) Currval(seq TableID) (int64, error) {
 		return 0, err
 	}
 	return x.currval(seq, func() error {
-		return types.NewError("55000", fmt.Sprintf("currval of sequence %q is not yet defined in this session", x.st.rels[seq].name))
+		return types.NewError("55000", fmt.Sprintf("currval of sequence %q is not yet defined in this session", x.st.rel(seq).name))
 	})
 }
 
@@ -127,7 +127,7 @@ func (x *Exec) Currval(seq TableID) (int64, error) {
 func (x *Exec) Lastval() (int64, error) {
 	s := x.st.session(x.id)
 	seq := s.lastSeq
-	if x.pos == len(s.journal) && seq != 0 && x.st.rels[seq] != nil {
+	if x.pos == len(s.journal) && seq != 0 && x.st.rel(seq) != nil {
 		if err := x.lockSequence(seq); err != nil {
 			return 0, err
 		}
@@ -141,7 +141,7 @@ func (x *Exec) currval(seq TableID, undefined func() error) (int64, error) {
 		return int64(e.a), asError(e.p)
 	}
 	for _, c := range s.currvals {
-		if c.seq == seq && x.st.rels[seq] != nil {
+		if c.seq == seq && x.st.rel(seq) != nil {
 			x.record(s, jent{kind: opSequence, a: uint64(c.val)})
 			return c.val, nil
 		}
@@ -162,7 +162,7 @@ func (x *Exec) Setval(seq TableID, v int64, called bool) error {
 	}
 	st := x.st
 	st.touchSequence(seq)
-	if sp := &st.rels[seq].seq.spec; v < sp.Min || v > sp.Max {
+	if sp := &st.rel(seq).seq.spec; v < sp.Min || v > sp.Max {
 		err := types.NewError("22003", fmt.Sprintf("setval: value %d is out of bounds for sequence %q (%d..%d)", v, sp.Name, sp.Min, sp.Max))
 		x.record(s, jent{kind: opSequence, p: err})
 		return err
@@ -184,7 +184,7 @@ func (x *Exec) SequenceValue(seq TableID) (last int64, called bool) {
 		return int64(e.a), e.ok
 	}
 	x.st.touchSequence(seq)
-	q := x.st.rels[seq].seq
+	q := x.st.rel(seq).seq
 	x.record(s, jent{kind: opSequence, a: uint64(q.last), ok: q.called})
 	return q.last, q.called
 }

@@ -27,7 +27,7 @@ func (st *State) settleCommit(s *session) {
 			st.settleSchema(s, &s.ddl[w.tid])
 			continue
 		}
-		if st.rels[w.rel] == nil {
+		if st.rel(w.rel) == nil {
 			continue
 		}
 		r := st.wrelation(w.rel)
@@ -190,7 +190,7 @@ func (st *State) settleReleased(csn uint64) {
 func (st *State) settleRecord(c *commitRecord, snaps []uint64, all bool) (keep []write) {
 	at := committedBit | stamp(c.csn)
 	for _, w := range c.writes {
-		r := st.rels[w.rel]
+		r := st.rel(w.rel)
 		if r == nil {
 			continue
 		}
@@ -208,7 +208,7 @@ func (st *State) settleRecord(c *commitRecord, snaps []uint64, all bool) (keep [
 			}
 			v = st.wrelation(w.rel).wget(w.tid)
 			v.xmin = 0
-			if v.prev != 0 && st.rels[w.rel].get(v.prev) == nil {
+			if v.prev != 0 && st.rel(w.rel).get(v.prev) == nil {
 				v.prev = 0
 			}
 			continue
@@ -240,7 +240,7 @@ func (st *State) undo(s *session, from int, level int16) {
 			s.ddl = s.ddl[:w.tid]
 			continue
 		}
-		if st.rels[w.rel] == nil {
+		if st.rel(w.rel) == nil {
 			continue
 		}
 		r := st.wrelation(w.rel)

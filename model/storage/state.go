@@ -22,7 +22,7 @@ type State struct {
 	strong     int // relation locks held or waited for in modes that conflict with the weak ones
 
 	sess      []*session  // by SessionID
-	rels      []*relation // by TableID; nil where there is none
+	rels      []*relPage  // by TableID
 	dirty     []TableID   // relations whose hash is not in relSum
 	relSum    uint64      // sum of the hashes of the others
 	queue     []SessionID // sessions that wait for a lock; those for one lock are in the order of its wait queue
@@ -62,7 +62,7 @@ var lastOwner atomic.Uint64
 
 // New returns an empty database.
 func New() *State {
-	return &State{owner: lastOwner.Add(1), nextXID: 3, nextRel: 1, rels: []*relation{nil}, cat: &catalog{}, ser: &serials{}}
+	return &State{owner: lastOwner.Add(1), nextXID: 3, nextRel: 1, cat: &catalog{}, ser: &serials{}}
 }
 
 // Clone returns a copy in O(1); both copies may be used on, also by different goroutines.
@@ -104,29 +104,53 @@ func (st *State) wsession(id SessionID) *session {
 	return s
 }
 
-// relation returns t for reading; it panics when there is none, which is a mistake of the caller.
-func (st *State) relation(t TableID) *relation { return st.rels[t] }
+// relPage is a run of relations, so that a step copies one page and not the whole list.
+type relPage struct {
+	owner uint64
+	rel   [relPageLen]*relation
+}
 
-// wrelation returns t for writing.
+const relPageLen = 16
+
+// rel returns a relation for reading, or nil.
+func (st *State) rel(t TableID) *relation {
+	if int(t/relPageLen) >= len(st.rels) {
+		return nil
+	}
+	return st.rels[t/relPageLen].rel[t%relPageLen]
+}
+
+// setRelation enters a relation, or takes one out with nil.
+func (st *State) setRelation(t TableID, r *relation) {
+	n := int(t / relPageLen)
+	if n == len(st.rels) {
+		own(&st.shared, shareRels, &st.rels)
+		st.rels = append(st.rels, &relPage{owner: st.owner})
+	}
+	p := st.rels[n]
+	if p.owner != st.owner {
+		own(&st.shared, shareRels, &st.rels)
+		q := *p
+		q.owner = st.owner
+		p = &q
+		st.rels[n] = p
+	}
+	p.rel[t%relPageLen] = r
+}
+
+// wrelation returns t for writing. It panics when there is none, which is a mistake of the caller.
 func (st *State) wrelation(t TableID) *relation {
-	r := st.rels[t]
+	r := st.rel(t)
+	if r.owner != st.owner {
+		r = r.copy(st.owner)
+		st.setRelation(t, r)
+	}
 	if r.clean {
 		// Its hash leaves the sum until it is next computed.
-		if r.owner != st.owner {
-			own(&st.shared, shareRels, &st.rels)
-			r = r.copy(st.owner)
-			st.rels[t] = r
-		}
 		st.relSum -= r.hash
 		r.clean = false
 		own(&st.shared, shareDirty, &st.dirty)
 		st.dirty = append(st.dirty, t)
-		return r
-	}
-	if r.owner != st.owner {
-		own(&st.shared, shareRels, &st.rels)
-		r = r.copy(st.owner)
-		st.rels[t] = r
 	}
 	return r
 }
@@ -136,8 +160,7 @@ func (st *State) addRelation(r *relation) {
 	r.owner = st.owner
 	r.id = st.nextRel
 	st.nextRel++
-	own(&st.shared, shareRels, &st.rels)
-	st.rels = append(st.rels, r)
+	st.setRelation(r.id, r)
 	own(&st.shared, shareDirty, &st.dirty)
 	st.dirty = append(st.dirty, r.id)
 }
@@ -145,8 +168,7 @@ func (st *State) addRelation(r *relation) {
 // removeRelation takes a relation out.
 func (st *State) removeRelation(t TableID) {
 	st.wrelation(t)
-	own(&st.shared, shareRels, &st.rels)
-	st.rels[t] = nil
+	st.setRelation(t, nil)
 	own(&st.shared, shareDirty, &st.dirty)
 	i := slices.Index(st.dirty, t)
 	st.dirty = slices.Delete(st.dirty, i, i+1)

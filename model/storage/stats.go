@@ -83,7 +83,7 @@ func (st *State) held(c *counters) (n int64) {
 
 // Stats returns the counters of a table.
 func (st *State) Stats(t TableID) HeapStats {
-	c := &st.rels[t].stats
+	c := &st.rel(t).stats
 	h := c.HeapStats
 	h.HeldDead = st.held(c)
 	return h

@@ -26,6 +26,9 @@ func (x *Exec) lock(s *session, t ltag, m TableLock, level int16, policy WaitPol
 	if ok && !had {
 		st.sawLock(t, m, policy != Wait)
 	}
+	if ok && t.kind == LockRelation && x.subs == 0 && !s.op.active {
+		return true, nil // see lockRelation
+	}
 	e := jent{kind: opLock, ok: ok, a: uint64(t.rel), b: uint64(m)}
 	if err != nil {
 		e.p = err
@@ -44,27 +47,30 @@ func (x *Exec) lockRelation(t TableID, mode TableLock, level int16, policy WaitP
 	s := x.st.session(x.id)
 	tag := relTag(t)
 	if x.pos < len(s.journal) {
-		e := &s.journal[x.pos]
-		if e.kind == opLock && e.a == uint64(t) && e.b == uint64(mode) {
+		if e := &s.journal[x.pos]; e.kind == opLock && e.a == uint64(t) && e.b == uint64(mode) {
 			x.pos++
 			return e.ok, asError(e.p)
 		}
-		if x.subs > 0 {
-			panic("storage: a statement that was run again took other locks than before")
-		}
-		return true, nil
 	}
 	if x.subs == 0 {
-		// A lock that the transaction has already needs no journal entry: it has it also when the statement is run again.
+		// A lock that the transaction has needs no journal entry, and getting it none either: when the statement is run again,
+		// the transaction has it then too.
 		for i := range s.held {
 			if h := &s.held[i]; h.tag == tag && h.mode == mode && h.level >= 0 && h.level <= level {
+				if x.st.watch != nil && s.resumed == tag {
+					x.session().resumed = ltag{}
+					x.st.sawLock(tag, mode, false)
+				}
 				return true, nil
 			}
 		}
 	}
+	if x.pos < len(s.journal) {
+		panic("storage: a statement that was run again took other locks than before")
+	}
 	what := ""
 	if policy == NoWait {
-		what = "relation \"" + x.st.rels[t].name + "\""
+		what = "relation \"" + x.st.rel(t).name + "\""
 	}
 	return x.lock(x.session(), tag, mode, level, policy, what)
 }
