@@ -7,7 +7,7 @@ import "fmt"
 // systematic testing of multithreaded programs", PLDI 2007. Most bugs need one or two. A choice of the environment is made
 // only at such a step, or when no actor can move.
 func ContextBounded(preemptions int) Strategy {
-	return &contextBounded{preemptions: max(preemptions, 0)}
+	return pacing(&contextBounded{preemptions: max(preemptions, 0)})
 }
 
 type contextBounded struct {

@@ -5,12 +5,13 @@ package scheduler
 // another, and goes on at random where the recorded choices end or are not enabled. Coverage-guided fuzzing applied to recorded
 // choices, as in Fest, NSDI 2026. What a run does depends on the runs before it: a session is repeatable as a whole, a single
 // run by its recorded choices. It needs a Runner with a Coverage.
-func Guided() Strategy { return &guided{} }
+func Guided() Strategy { return &guided{free: Random()} }
 
 const guidedKept = 256 // recorded runs; the oldest gives way
 
 type guided struct {
 	rng    source
+	free   Strategy   // makes the choices that no record does
 	corpus [][]Choice // in order of arrival, as a ring once full
 	oldest int
 	script []Choice // what this run tries to follow
@@ -19,7 +20,8 @@ type guided struct {
 
 func (*guided) Name() string { return "guided" }
 
-func (s *guided) Begin(seed uint64, _ *Plan) {
+func (s *guided) Begin(seed uint64, plan *Plan) {
+	s.free.Begin(seed, plan)
 	s.rng.seed(seed, 0x67756964)
 	s.script, s.next = s.script[:0], 0
 	if len(s.corpus) == 0 || s.rng.below(4) == 0 {
@@ -75,7 +77,7 @@ func (s *guided) Pick(v *View) int {
 			}
 		}
 	}
-	return s.rng.below(len(v.Choices))
+	return s.free.Pick(v)
 }
 
 // Learn keeps the run if it reached something new.

@@ -11,7 +11,7 @@ import (
 // scheduler with probabilistic guarantees of finding bugs", ASPLOS 2010. A bug that needs depth ordering constraints is
 // found in one run with probability at least 1/(n*k^(depth-1)), for n actors and k steps. The environment counts as an actor;
 // among several choices of one actor PCT picks uniformly.
-func PCT(depth int) Strategy { return &pct{depth: max(depth, 1)} }
+func PCT(depth int) Strategy { return pacing(&pct{depth: max(depth, 1)}) }
 
 type pct struct {
 	depth int

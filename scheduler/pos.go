@@ -4,7 +4,7 @@ package scheduler
 // with it: Yuan, Yang and Gu, "Partial order aware concurrency sampling", CAV 2018. Orders of steps that do not conflict
 // cost it nothing, so it samples the classes of equivalent schedules far more evenly than a random walk. On a System that
 // is no Footprinter it cannot tell which choices race, and keeps the priorities of all.
-func POS() Strategy { return &pos{} }
+func POS() Strategy { return pacing(&pos{}) }
 
 type pos struct {
 	rng     source

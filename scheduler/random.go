@@ -2,7 +2,7 @@ package scheduler
 
 // Random picks each choice uniformly: the random walk, the baseline of Thomson, Donaldson and Betts, "Concurrency testing
 // using controlled schedulers: an empirical study", TOPC 2016, and good at what many schedules show.
-func Random() Strategy { return &random{} }
+func Random() Strategy { return pacing(&random{}) }
 
 type random struct{ rng source }
 

@@ -2,7 +2,7 @@ package scheduler
 
 // RoundRobin lets the actors take turns, in order of their numbers, one step each; the seed only says who begins. It is the
 // schedule a fair server would give, and finds nothing that needs more: a floor for comparisons.
-func RoundRobin() Strategy { return &roundRobin{} }
+func RoundRobin() Strategy { return pacing(&roundRobin{}) }
 
 type roundRobin struct {
 	rng  source

@@ -63,6 +63,7 @@ func NewRunner[S any](sys System[S], strategy Strategy, limits Limits) *Runner[S
 	r.judge, _ = sys.(Judge[S])
 	r.feet = footprinter(sys)
 	r.ahead = newLookahead(sys, r.feet)
+	r.view.fair, _ = sys.(Fair)
 	r.view.names = func(i int) string { return r.sys.Name(r.state, r.view.Choices[i]) }
 	return r
 }

@@ -56,6 +56,26 @@ type View struct {
 	Pending []Footprint
 
 	names func(i int) string
+	fair  Fair // nil: the choices of the environment are faults
+}
+
+// Faulty reports whether choice i need never be made: a fault.
+func (v *View) Faulty(i int) bool {
+	if v.fair != nil {
+		return !v.fair.Fair(v.Choices[i])
+	}
+	return v.Choices[i].Actor == Environment
+}
+
+// faults returns how many of the choices are.
+func (v *View) faults() int {
+	n := 0
+	for i := range v.Choices {
+		if v.Faulty(i) {
+			n++
+		}
+	}
+	return n
 }
 
 // NameOf returns the name of choice i. It may allocate: for strategies that go by names.

@@ -251,6 +251,30 @@ func TestSwarmLeavesFaultsOut(t *testing.T) {
 	}
 }
 
+func TestFaultsAreSpread(t *testing.T) {
+	p := coverProgram()
+	p.faults = 1
+	for _, name := range []string{"random", "pct(3)", "pos", "surw", "context-bounded(2)", "round-robin", "portfolio"} {
+		strategy, err := ParseStrategy(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewRunner(System[*progState](p), strategy, Limits{})
+		var thirds [3]int
+		for seed := range uint64(1_000) {
+			o := r.Run(seed)
+			for i, c := range o.Choices {
+				if c.Actor == Environment {
+					thirds[3*i/len(o.Choices)]++
+				}
+			}
+		}
+		if min(thirds[0], thirds[1], thirds[2]) < 100 {
+			t.Errorf("%s: the fault came %v times in the thirds of 1,000 runs", name, thirds)
+		}
+	}
+}
+
 func TestFeatures(t *testing.T) {
 	counts, sizes := map[string]int{}, map[int]int{}
 	for seed := range uint64(1_000) {

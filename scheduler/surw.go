@@ -4,7 +4,7 @@ package scheduler
 // random walk of the paper "Selectively uniform concurrency testing", ASPLOS 2025. Each run chooses one object that actors
 // share (all steps, when none is known); the steps that touch it are the chosen ones. Which actor makes the next chosen
 // step is drawn with the number that each has left, as measured, and until then the others wait before theirs.
-func SURW() Strategy { return &surw{} }
+func SURW() Strategy { return pacing(&surw{}) }
 
 type surw struct {
 	rng    source

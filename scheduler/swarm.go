@@ -1,21 +1,17 @@
 package scheduler
 
-// Swarm leaves out, run by run, a random part of the kinds of choices that the environment has: Groce, Zhang, Eide, Chen and
+// Swarm leaves out, run by run, a random part of the kinds of faults: Groce, Zhang, Eide, Chen and
 // Regehr, "Swarm testing", ISSTA 2012. A run with few kinds of fault goes deeper into each than one with all of them. The
 // strategy inside makes the choices that are left; when only left-out ones are enabled they are enabled after all. To leave
 // out actors and sizes as well, a scenario draws them with Features.
 func Swarm(inner Strategy) Strategy {
-	s := &swarm{inner: inner}
-	s.part.names = func(i int) string { return s.whole.NameOf(s.index[i]) }
-	return s
+	return &swarm{inner: inner}
 }
 
 type swarm struct {
 	inner Strategy
 	seed  uint64
-	whole *View
-	part  View  // what the inner strategy sees
-	index []int // of its choices in the whole
+	part  selection
 }
 
 func (s *swarm) Name() string { return "swarm(" + s.inner.Name() + ")" }
@@ -29,28 +25,17 @@ func (s *swarm) Begin(seed uint64, plan *Plan) {
 func (s *swarm) LooksAhead() bool { return looksAhead(s.inner) }
 
 func (s *swarm) Pick(v *View) int {
-	s.whole = v
-	p := &s.part
-	p.Step, p.Last, p.Made = v.Step, v.Last, v.Made
-	p.Choices, p.Pending, s.index = p.Choices[:0], p.Pending[:0], s.index[:0]
+	s.part.begin(v)
 	for i, c := range v.Choices {
-		if c.Actor == Environment && mix64(s.seed+uint64(uint32(c.Kind)))&1 == 0 {
+		if v.Faulty(i) && mix64(s.seed+uint64(uint32(c.Kind)))&1 == 0 {
 			continue
 		}
-		p.Choices = append(p.Choices, c)
-		s.index = append(s.index, i)
-		if len(v.Pending) > 0 {
-			p.Pending = append(p.Pending, v.Pending[i])
-		}
+		s.part.add(i)
 	}
-	if len(p.Choices) == 0 {
+	if len(s.part.index) == 0 {
 		return s.inner.Pick(v)
 	}
-	i := s.inner.Pick(p)
-	if i < 0 {
-		return -1
-	}
-	return s.index[i]
+	return s.part.pick(s.inner)
 }
 
 // Learn passes on to the strategy inside.
