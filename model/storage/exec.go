@@ -55,19 +55,19 @@ const (
 
 // op is an operation that could not finish because it has to wait: what it has done so far.
 type op struct {
-	active   bool
-	kind     opKind
-	phase    uint8
-	index    uint8 // the next unique index to check
-	rel      TableID
-	base     TID   // the version it was called for
-	tid      TID   // the version it is at
-	made     TID   // the version it made
-	wasEnded bool  // when it resolved to wait, the version had been ended by another transaction
-	chain    TID   // and this version made of it
-	waits    []XID // transactions it has resolved to wait for, in order
-	strong   bool  // UPDATE: key columns change
-	queued   bool  // it wants the heavyweight lock on the row before it waits
+	active  bool
+	kind    opKind
+	phase   uint8
+	index   uint8 // the next unique index to check
+	rel     TableID
+	base    TID   // the version it was called for
+	tid     TID   // the version it is at
+	made    TID   // the version it made
+	updated bool  // when it resolved to wait, another transaction had updated the version
+	chain   TID   // and this version made of it
+	waits   []XID // transactions it has resolved to wait for, in order
+	strong  bool  // UPDATE: key columns change
+	queued  bool  // it wants the heavyweight lock on the row before it waits
 	// When tid has been dropped meanwhile: whether it was updated, and to which version.
 	gone     bool
 	goneEnd  endKind

@@ -342,7 +342,7 @@ func (f *hasher) statement(h uint64, s *session) uint64 {
 	}
 	if o := &s.op; o.active {
 		r := f.st.rel(o.rel)
-		h = mix(h, uint64(o.kind)<<24|uint64(o.phase)<<16|uint64(o.index)<<8|flag(o.strong, 1)|flag(o.queued, 2)|flag(o.gone, 4)|flag(o.wasEnded, 8)|uint64(o.goneEnd)<<4)
+		h = mix(h, uint64(o.kind)<<24|uint64(o.phase)<<16|uint64(o.index)<<8|flag(o.strong, 1)|flag(o.queued, 2)|flag(o.gone, 4)|flag(o.updated, 8)|uint64(o.goneEnd)<<4)
 		h = mix(h, uint64(o.rel))
 		if r != nil {
 			h = mix(mix(h, f.rank(r, o.base)), f.rank(r, o.tid))

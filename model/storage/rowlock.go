@@ -150,7 +150,7 @@ func (x *Exec) settleRivals(s *session, r *relation, o *op, mode RowLock, policy
 			}
 			o.waits = waits
 			o.queued = !member
-			o.wasEnded, o.chain = v.xmax != 0, v.next
+			o.updated, o.chain = v.xmax != 0 && v.end != deleted, v.next
 		}
 		if o.queued {
 			ok, err := st.acquire(s, tupleTag(r.id, o.tid), tupleMode[mode], s.level(), policy != Wait)
@@ -171,7 +171,7 @@ func (x *Exec) settleRivals(s *session, r *relation, o *op, mode RowLock, policy
 			}
 			o.waits = o.waits[1:]
 		}
-		if follow && o.wasEnded {
+		if follow && o.updated {
 			st.assignXID(s)
 			o.waits = none // should it wait, it is to come back here
 			if stat, err := x.lockChain(s, r, o.chain, mode); err != nil || stat != stOK {
@@ -277,7 +277,7 @@ func (x *Exec) lockHere(s *session, r *relation, o *op, mode RowLock, policy Wai
 		x.dropTupleLock(s, r, o.tid, mode)
 		return outcomeOf(stat), nil
 	}
-	if follow && v.xmax != 0 {
+	if follow && v.xmax != 0 && v.end != deleted {
 		st.assignXID(s)
 		if stat, err := x.lockChain(s, r, v.next, mode); err != nil {
 			return 0, err
