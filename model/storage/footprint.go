@@ -163,6 +163,13 @@ func (st *State) touchSerial() {
 	}
 }
 
+// touchXID notes that a transaction id has been given: with SSI, which counts by ids what is concurrent, that matters.
+func (st *State) touchXID() {
+	if st.foot.on && len(st.ser.txs) > 0 {
+		st.foot.add(footID(idSerial, 0, 0), false)
+	}
+}
+
 // touchCommit notes all that a transaction wrote, which others see from now on, and the locks it gives up.
 func (st *State) touchCommit(s *session) {
 	if st.foot.on {

@@ -28,6 +28,9 @@ func (w *world) clone() *world {
 	return &world{bench: &b, blocked: slices.Clone(w.blocked), names: slices.Clone(w.names)}
 }
 
+// isolations are the levels that random transactions have.
+var isolations = []Isolation{ReadCommitted, ReadCommitted, RepeatableRead, Serializable}
+
 // action is one step of a session.
 type action struct {
 	s    SessionID
@@ -152,7 +155,7 @@ func (w *world) step(a action) string {
 	switch st.InTx(s) {
 	case Idle:
 		if a.kind < 3 {
-			w.begin(s, []Isolation{ReadCommitted, ReadCommitted, RepeatableRead, RepeatableRead}[a.b])
+			w.begin(s, isolations[a.b])
 			return "begin"
 		}
 		if a.kind > 15 {
@@ -178,7 +181,9 @@ func (w *world) step(a action) string {
 		st.Abort(s)
 		return "rollback"
 	case 1, 2:
-		w.commit(s)
+		if err := st.Commit(s); err != nil {
+			return "commit: " + err.Error()
+		}
 		return "commit"
 	case 16:
 		st.Savepoint(s, "a")

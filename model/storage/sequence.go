@@ -95,6 +95,7 @@ func (st *State) assignTop(s *session) {
 	if s.subs[0].xid != 0 {
 		return
 	}
+	st.touchXID()
 	own(&s.shared, ownSubs, &s.subs)
 	own(&st.shared, shareActive, &st.active)
 	s.subs[0].xid = st.nextXID

@@ -69,6 +69,9 @@ func (b *bench) again(s SessionID, f stmt) string { return b.result(s, b.st.Reru
 
 func (b *bench) result(s SessionID, x *Exec, f stmt) string {
 	out, err := f(x)
+	if err == nil && b.st.InTx(s) != Idle {
+		err = x.Err()
+	}
 	if errors.Is(err, ErrWait) {
 		return "blocked"
 	}

@@ -263,6 +263,7 @@ func (st *State) assignXID(s *session) XID {
 	if x := s.subs[l].xid; x != 0 {
 		return x
 	}
+	st.touchXID()
 	own(&s.shared, ownSubs, &s.subs)
 	own(&st.shared, shareActive, &st.active)
 	for i := range s.subs {
