@@ -52,6 +52,7 @@ func (w process) commitAs(ctx context.Context, db sim.DB, ids *idSource, env Env
 		return "", Unknown
 	}
 	sim.Note(ctx, factEnvelope, encodeEnvelope(s.env))
+	sim.Note(ctx, factTID, s.tid)
 	sim.Note(ctx, factOutcome, "") // not known yet
 	op := sim.Op(ctx, "commit", CommitInput{s.tid, encodeEnvelope(s.env)})
 	out := outcomeOf(w.p.commit(ctx, s))
@@ -65,6 +66,7 @@ func (w process) commitAs(ctx context.Context, db sim.DB, ids *idSource, env Env
 
 const (
 	factEnvelope = "envelope" // the envelope that the actor submitted last
+	factTID      = "tid"      // its content id
 	factOutcome  = "outcome"  // how that ended for the actor
 	factIntent   = "intent"   // the movements that the actor was asked for
 	factWon      = "won"      // the account version that the actor made last

@@ -383,7 +383,7 @@ var conformance = []struct {
 	}},
 	// Sagas.
 	{"a record is saved, listed, read, and deleted", func(c *conf) {
-		r := Record{c.ids.next(), Reserving, payment("conf", c.acct(1), c.acct(2), c.id("t", 0), 5)}
+		r := Record{c.ids.next(), Reserving, "tid", payment("conf", c.acct(1), c.acct(2), c.id("t", 0), 5)}
 		if err := c.p.saveSaga(c.ctx, c.db, r); err != nil {
 			c.fail("save: %v", err)
 		}

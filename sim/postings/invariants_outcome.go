@@ -14,25 +14,15 @@ func checkHonest(enc encoding) func(v sim.View) string {
 		if l.err != "" {
 			return "the ledger cannot be read: " + l.err
 		}
-		submitted := map[string]int{}
-		v.Facts(factEnvelope, func(_ string, value any) {
-			if e, err := decodeEnvelopeOnce(value.(string)); err == nil {
-				submitted[e.ID()]++
-			}
-		})
+		submitted := map[any]int{}
+		v.Facts(factTID, func(_ string, tid any) { submitted[tid]++ })
 		violation := ""
 		v.Facts(factOutcome, func(actor string, value any) {
-			text, ok := v.Fact(actor, factEnvelope)
+			tid, ok := v.Fact(actor, factTID)
 			if !ok || violation != "" {
 				return
 			}
-			e, err := decodeEnvelopeOnce(text.(string))
-			if err != nil {
-				violation = fmt.Sprintf("%s submitted an envelope that cannot be read: %v", actor, err)
-				return
-			}
-			tid := e.ID()
-			_, stored := l.T[tid]
+			_, stored := l.T[tid.(string)]
 			switch Outcome(value.(string)) {
 			case Unknown, "":
 			case Committed:
@@ -61,7 +51,8 @@ func checkIntentKept(enc encoding) func(v sim.View) string {
 			}
 			l := ledgerOf(v, enc)
 			e, err := decodeEnvelopeOnce(text.(string))
-			if _, stored := l.T[e.ID()]; !stored || err != nil {
+			tid, _ := v.Fact(actor, factTID)
+			if _, stored := l.T[fmt.Sprint(tid)]; !stored || err != nil {
 				return
 			}
 			moves, err := decodeIntentOnce(value.(string))

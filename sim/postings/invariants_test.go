@@ -25,7 +25,7 @@ func sound() *ledger {
 		A:        map[PostingID]Posting{debt.ID: debt, got.ID: got},
 		R:        map[PostingID]reservedPosting{q.ID: {q, 7}},
 		T:        map[string]Envelope{genesis: start, tid: pay},
-		W:        []Record{{7, Reserving, pending}},
+		W:        []Record{{7, Reserving, pending.ID(), pending}},
 		E:        []event{{1, transferEvent, genesis, genesis}, {2, transferEvent, tid, tid}, {3, "AccountFrozen", "4", accountEventKey(dave, 2)}},
 		Accounts: []Account{{alice, 1, 0, noOverdraft}, {bob, 1, 0, noOverdraft}, {carol, 1, 0, Policy{"capped", -100}}, {dave, 1, 0, noOverdraft}, {dave, 2, FlagFrozen, noOverdraft}, {external, 1, 0, external0}},
 		Heads:    map[AccountID]int64{alice: 1, bob: 1, carol: 1, dave: 2, external: 1},
@@ -314,7 +314,7 @@ func TestHonestOutcome(t *testing.T) {
 	told := func(env Envelope, outcome string) fakeView {
 		v := viewOf(sound())
 		v.order = []string{"a", "b"}
-		v.facts = map[[2]string]any{{"a", factEnvelope}: encodeEnvelope(env), {"a", factOutcome}: outcome}
+		v.facts = map[[2]string]any{{"a", factTID}: env.ID(), {"a", factOutcome}: outcome}
 		return v
 	}
 	if got := inv.Check(told(env, "committed")); got != "" {
@@ -327,7 +327,7 @@ func TestHonestOutcome(t *testing.T) {
 		t.Errorf("refused but stored, got %q", got)
 	}
 	v := told(env, "refused: input taken")
-	v.facts[[2]string{"b", factEnvelope}] = encodeEnvelope(env)
+	v.facts[[2]string{"b", factTID}] = env.ID()
 	if got := inv.Check(v); got != "" {
 		t.Errorf("submitted twice: the other one may have committed it, got %q", got)
 	}
@@ -339,8 +339,8 @@ func TestIntentKept(t *testing.T) {
 		v := viewOf(sound())
 		v.order = []string{"a"}
 		v.facts = map[[2]string]any{
-			{"a", factEnvelope}: encodeEnvelope(payment("pay", alice, bob, idP, 60)),
-			{"a", factIntent}:   encodeIntent([]Movement{m}),
+			{"a", factEnvelope}: encodeEnvelope(payment("pay", alice, bob, idP, 60)), {"a", factTID}: payTID,
+			{"a", factIntent}: encodeIntent([]Movement{m}),
 		}
 		return inv.Check(v)
 	}

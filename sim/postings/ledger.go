@@ -211,7 +211,7 @@ func (l *ledger) spenders(id PostingID) []string {
 
 // created says whether all outputs of the record's transfer are there.
 func (l *ledger) created(w Record) bool {
-	for _, p := range w.Envelope.postings(w.Envelope.ID()) {
+	for _, p := range w.Envelope.postings(w.TID) {
 		if _, ok := l.P[p.ID]; !ok {
 			return false
 		}

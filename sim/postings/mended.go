@@ -11,10 +11,12 @@ import (
 //   - Past the point of no return nothing is released: a saga that fails there keeps its record and its reservations.
 //   - A recovery of a finalizing record does not validate again: that was decided.
 //   - A record whose compensation failed is kept, because it is all that knows of the reservation.
+//   - A caller is told of a refusal only when the record is gone: a recovery would submit the envelope again.
 func mend(p *program) {
 	p.compensate = releaseBeforeFinalizing
 	p.keepRecord = func(_ context.Context, _ *saga, compensated error) bool { return compensated != nil }
 	p.rollOnly = true
+	p.reportStay = true
 }
 
 // errRollForward is the failed compensation of a saga that must roll forward.

@@ -102,7 +102,7 @@ func mutantsAccounts() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "select-over-live", ID: "Z73", Breaks: []string{"no-double-spend"}, Masked: true, Pair: "any-reservation-is-mine",
+				Name: "select-over-live", ID: "Z73", Breaks: []string{"no-double-spend", "conservation"}, Masked: true, Pair: "any-reservation-is-mine",
 				Doc: "resolve chooses reserved postings too; the claim refuses them",
 			},
 			scenarios: []string{"postings/pay"},
@@ -167,7 +167,7 @@ func mutantsAccounts() []mutant {
 				Name: "shortfall-sign-flipped", ID: "Z77c", Breaks: []string{"conservation"}, Masked: true, Pair: "conservation-unchecked",
 				Doc: "an overdraft creates a credit instead of a debt; validation refuses the sum",
 			},
-			scenarios: []string{"postings/overdraft"},
+			scenarios: []string{"postings/rules"},
 			edit:      func(p *program) { p.shortfall = func(missing int64) int64 { return missing } },
 		},
 		{

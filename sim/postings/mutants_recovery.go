@@ -29,7 +29,7 @@ func mutantsRecovery() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "recovery-skips-reserve", ID: "Z41", Breaks: []string{"recovered", "no-double-spend"},
+				Name: "recovery-skips-reserve", ID: "Z41", Breaks: []string{"recovered", "no-double-spend", "conservation"},
 				Doc: "recovery of a reserving record goes straight to finalize, though nothing may be reserved",
 			},
 			scenarios: crash, steps: true,
@@ -75,7 +75,7 @@ func mutantsRecovery() []mutant {
 						old := s.rid
 						s.rid = s.ids.next()
 						s.holds(ctx, s.rid)
-						if err := s.p.saveSaga(ctx, s.db, Record{s.rid, Reserving, r.Envelope}); err != nil {
+						if err := s.p.saveSaga(ctx, s.db, Record{s.rid, Reserving, s.tid, r.Envelope}); err != nil {
 							return err
 						}
 						if err := s.p.deleteSaga(ctx, s.db, old); err != nil {
@@ -88,7 +88,7 @@ func mutantsRecovery() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "ids-from-the-clock-alone", ID: "Z51", Breaks: []string{"no-double-spend", "ownership", "conservation"},
+				Name: "ids-from-the-clock-alone", ID: "Z51", Breaks: []string{"no-double-spend", "ownership", "conservation", "no-orphan"},
 				Doc: "reservation ids hold no node: two processes mint the same one in the same millisecond, and each takes the other's claim for its own",
 			},
 			scenarios: []string{"postings/claim"},

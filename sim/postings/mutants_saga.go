@@ -14,7 +14,7 @@ func mutantsSaga() []mutant {
 	return []mutant{
 		{
 			Mutant: sim.Mutant{
-				Name: "reserve-count-ignored", ID: "Z16", Breaks: []string{"no-double-spend"},
+				Name: "reserve-count-ignored", ID: "Z16", Breaks: []string{"no-double-spend", "conservation"},
 				Doc: "the saga goes on whatever its reserve counted, as the recovery of a19dfcd did",
 			},
 			scenarios: claim, steps: true,
@@ -22,7 +22,7 @@ func mutantsSaga() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "partial-reserve-accepted", ID: "Z17", Breaks: []string{"no-double-spend"},
+				Name: "partial-reserve-accepted", ID: "Z17", Breaks: []string{"no-double-spend", "conservation"},
 				Doc: "the saga goes on when it reserved at least one of its inputs",
 			},
 			scenarios: claim, steps: true,
@@ -32,17 +32,17 @@ func mutantsSaga() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "any-reservation-is-mine", ID: "Z18", Breaks: []string{"no-double-spend", "recovered"},
+				Name: "any-reservation-is-mine", ID: "Z18", Breaks: []string{"no-double-spend", "conservation"},
 				Doc: "the check after a short count asks whether the inputs are reserved, not by whom",
 			},
-			scenarios: claim, steps: true,
+			scenarios: []string{"postings/claim", "postings/pay"}, steps: true,
 			edit: func(p *program) {
 				p.replaceStep("reserve", reserveIf(func(_ int, states []State, _ int64) bool { return allAt(states, Held) }))
 			},
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "consume-shortfall-ignored", ID: "Z19", Breaks: []string{"no-double-spend", "conservation"}, Masked: true, Pair: "release-ignores-owner",
+				Name: "consume-shortfall-ignored", ID: "Z19", Breaks: []string{"no-double-spend", "conservation"}, Masked: true, Pair: "reserve-count-ignored",
 				Doc: "finalize goes on whatever consume counted; while reservations cannot be lost, the count is full",
 			},
 			scenarios: claim, steps: true,
@@ -63,7 +63,7 @@ func mutantsSaga() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "record-deleted-on-any-failure", ID: "Z26", Breaks: []string{"conservation", "spent-has-spender"},
+				Name: "record-deleted-on-any-failure", ID: "Z26", Breaks: []string{"conservation", "spent-has-spender", "one-event-each"},
 				Doc: "a failed saga deletes its record also past the point of no return (a19dfcd)",
 			},
 			scenarios: []string{"postings/saga-errors"}, steps: true,
@@ -119,7 +119,7 @@ func mutantsSaga() []mutant {
 					return stepReserve(ctx, s)
 				})
 				p.replaceStep("write-ahead", func(ctx context.Context, s *saga) error {
-					return s.p.saveSaga(ctx, s.db, Record{s.rid, Reserving, s.env})
+					return s.p.saveSaga(ctx, s.db, Record{s.rid, Reserving, s.tid, s.env})
 				})
 				p.moveStep("write-ahead", "relookup")
 			},

@@ -83,7 +83,7 @@ func mutantsStorage() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "consume-takes-active", ID: "Z11", Breaks: []string{"ownership"}, Masked: true, Pair: "recovery-skips-reserve",
+				Name: "consume-takes-active", ID: "Z11", Breaks: []string{"ownership", "conservation"}, Masked: true, Pair: "recovery-skips-reserve",
 				Doc: "finalize also spends active postings, which no saga holds; the claim keeps it from meeting any",
 			},
 			scenarios: crash,
@@ -98,7 +98,7 @@ SELECT transfer_id, idx FROM held UNION ALL SELECT transfer_id, idx FROM free`}}
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "release-from-record", ID: "Z13", Breaks: []string{"lifecycle", "conservation", "one-state"},
+				Name: "release-from-record", ID: "Z13", Breaks: []string{"lifecycle", "conservation", "one-state", "ownership"},
 				Doc: "release activates the postings as the immutable table has them, spent or not",
 			},
 			scenarios: []string{"postings/claim"},
@@ -119,7 +119,7 @@ INSERT INTO active_postings SELECT transfer_id, idx, owner, subaccount, asset, '
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "count-of-ids", ID: "Z15", Breaks: []string{"no-double-spend"},
+				Name: "count-of-ids", ID: "Z15", Breaks: []string{"no-double-spend", "conservation"},
 				Doc: "reserve returns how many ids it was given, not how many it moved",
 			},
 			scenarios: []string{"postings/claim"},

@@ -60,6 +60,7 @@ type program struct {
 	reread     bool // s8..s10 look at the states even when the count was full (E2, E3)
 	compensate func(ctx context.Context, s *saga, cause error) error
 	keepRecord func(ctx context.Context, s *saga, compensated error) bool // after a failure
+	reportStay bool                                                       // a record that could not be deleted makes the outcome unknown
 	commit     func(ctx context.Context, s *saga) error
 
 	// Recovery of one record.

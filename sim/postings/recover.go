@@ -23,7 +23,7 @@ func (p *program) recover(ctx context.Context, db sim.DB, ids *idSource, mine fu
 		taken++
 		s := p.newSaga(db, ids, r.Envelope)
 		s.rid, s.begun = r.RID, true
-		s.tid = p.contentID(s)
+		s.tid = r.TID
 		s.trusted = p.trustPlan || p.rollOnly && r.Phase == Finalizing
 		s.holds(ctx, r.RID)
 		err := p.recoverOne(ctx, s, r)

@@ -87,7 +87,7 @@ func stepClaim(ctx context.Context, s *saga) error {
 		s.rid = s.ids.next()
 		s.holds(ctx, s.rid)
 		err := atomically(ctx, s.db, func(tx session) error {
-			if err := s.p.saveSaga(ctx, tx, Record{s.rid, Reserving, s.env}); err != nil {
+			if err := s.p.saveSaga(ctx, tx, Record{s.rid, Reserving, s.tid, s.env}); err != nil {
 				return err
 			}
 			n, err := s.p.reserve.do(ctx, tx, s.env.Consumes, s.rid)

@@ -88,7 +88,7 @@ func stepLookup(ctx context.Context, s *saga) error {
 func stepWriteAhead(ctx context.Context, s *saga) error {
 	s.rid = s.ids.next()
 	s.holds(ctx, s.rid)
-	err := s.p.saveSaga(ctx, s.db, Record{s.rid, Reserving, s.env})
+	err := s.p.saveSaga(ctx, s.db, Record{s.rid, Reserving, s.tid, s.env})
 	s.begun = err == nil
 	return err
 }
@@ -146,7 +146,7 @@ func stepValidate(ctx context.Context, s *saga) error {
 }
 
 func stepFinalizing(ctx context.Context, s *saga) error {
-	return s.p.saveSaga(ctx, s.db, Record{s.rid, Finalizing, s.env})
+	return s.p.saveSaga(ctx, s.db, Record{s.rid, Finalizing, s.tid, s.env})
 }
 
 // stepConsume spends the inputs. A short count is fine only when all are spent already, by an earlier attempt of this saga.
@@ -226,8 +226,10 @@ func (s *saga) run(ctx context.Context, from string) error {
 		sim.Witness(ctx, "compensated")
 	}
 	if !s.p.keepRecord(ctx, s, failed) {
-		// The outcome is the cause's: a record that stays is found by the next recovery.
-		_ = stepForget(ctx, s)
+		// As released, the outcome is the cause's even when the record stays; a recovery may then commit what was refused.
+		if failed := stepForget(ctx, s); failed != nil && s.p.reportStay {
+			err = compensationFailed{cause, failed}
+		}
 	}
 	return err
 }

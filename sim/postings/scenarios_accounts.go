@@ -92,6 +92,7 @@ func buildRules(w *world) {
 	w.open.account(bob, noOverdraft, 0)
 	w.open.account(carol, noOverdraft, FlagFrozen)
 	w.open.account(dave, noOverdraft, FlagClosed)
+	w.open.account(erin, Policy{Kind: "capped", Floor: -100}, 0)
 	p := w.open.posting(alice, usd, 10)
 	q := w.open.posting(alice, usd, 30)
 	to := func(owner AccountID, asset Asset, value int64) Output {
@@ -119,6 +120,7 @@ func buildRules(w *world) {
 	}
 	pr := w.process()
 	w.add("payer", payer(pr, "pay", Movement{alice, bob, usd, 25}))
+	w.add("owe", payer(w.process(), "owe", Movement{erin, bob, usd, 5}))
 	w.add("poor", payer(w.process(), "beyond", Movement{bob, alice, usd, 1000}))
 	w.witnesses = []string{"committed", "refused: empty", "refused: duplicate input", "refused: not conserved", "refused: negative posting",
 		"refused: unknown account", "refused: frozen account", "refused: closed account", "refused: stale snapshot", "refused: insufficient funds"}

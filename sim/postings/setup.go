@@ -51,6 +51,7 @@ var (
 	bob      = AccountID{ID: 2}
 	carol    = AccountID{ID: 3}
 	dave     = AccountID{ID: 4}
+	erin     = AccountID{ID: 5}
 )
 
 const (

@@ -282,17 +282,19 @@ const (
 type Record struct {
 	RID      int64
 	Phase    Phase
+	TID      string // of the transfer
 	Envelope Envelope
 }
 
 type recordText struct {
 	RID      int64        `json:"rid"`
 	Phase    Phase        `json:"phase"`
+	TID      string       `json:"tid"`
 	Envelope envelopeText `json:"env"`
 }
 
 func encodeRecord(r Record) string {
-	return mustJSON(recordText{r.RID, r.Phase, r.Envelope.text()})
+	return mustJSON(recordText{r.RID, r.Phase, r.TID, r.Envelope.text()})
 }
 
 func decodeRecord(s string) (Record, error) {
@@ -301,7 +303,7 @@ func decodeRecord(s string) (Record, error) {
 		return Record{}, fmt.Errorf("saga record %q: %w", s, err)
 	}
 	e, err := t.Envelope.envelope()
-	return Record{t.RID, t.Phase, e}, err
+	return Record{t.RID, t.Phase, t.TID, e}, err
 }
 
 // mustJSON encodes values of this package's own text types, which cannot fail.
