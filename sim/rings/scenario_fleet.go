@@ -57,7 +57,7 @@ func buildFleet(cfg sim.Config, p *program) *sim.Setup {
 		actors = append(actors, a)
 	}
 	s := w.setup(actors...)
-	s.Invariants = append(s.Invariants, retention(w.from.cursors(), p), standsDown(), foldsOn(), gateInvariant())
+	s.Invariants = append(s.Invariants, retention(w.from.cursors()), standsDown(), foldsOn(), gateInvariant())
 	s.Faults = sim.Faults{Crash: 1, LockTimeout: 2, Cancel: 1, CommitUnknown: 1}
 	s.Witnesses = fleetWitnesses
 	return s

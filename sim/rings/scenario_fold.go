@@ -41,7 +41,7 @@ INSERT INTO app_effects VALUES (901, 1, false), (902, 1, false), (903, 1, false)
 	s.Schema += `CREATE ROLE leader;
 GRANT ALL ON ALL TABLES IN SCHEMA public TO leader;
 `
-	s.Invariants = append(s.Invariants, retention(w.from.cursors(), p), standsDown(), foldsOn())
+	s.Invariants = append(s.Invariants, retention(w.from.cursors()), standsDown(), foldsOn())
 	s.Faults = sim.Faults{Crash: 1}
 	s.Witnesses = []string{"fold-deltas: Done", "fold-deltas: SkippedPinned", "fold-ledgers: Done", "fold-ledgers: SkippedPinned",
 		"prune-0.7 queue: Pruned", "count: Counted q", "pin: held"}

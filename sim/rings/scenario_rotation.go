@@ -68,7 +68,7 @@ func buildTrim(cfg sim.Config, p *program) *sim.Setup {
 		sim.ActorSpec{Name: "rotator/2", Kind: "rotator", Run: rotator{p, leaseRing, ticks}},
 		sim.ActorSpec{Name: "folder", Run: folder{p: p, ticks: 2, ledgers: true}},
 	)
-	s.Invariants = append(s.Invariants, retention(w.from.cursors(), p))
+	s.Invariants = append(s.Invariants, retention(w.from.cursors()))
 	s.Faults = sim.Faults{Crash: 1}
 	s.Witnesses = []string{"rotate-0.7: Rotated", "fold-ledgers: Done"}
 	return s
