@@ -36,7 +36,21 @@ func oidOf(id storage.TableID) uint32 { return 16384 + uint32(id) }
 // define enters a new relation under its qualified name.
 func (rn *run) define(r *Relation) error {
 	r.OID = oidOf(r.ID)
-	return rn.x.Define(classRelation, r.QName(), r)
+	err := rn.x.Define(classRelation, r.QName(), r)
+	if r.Schema == "public" && (r.Kind == KindTable || r.Kind == KindPartitioned || r.Kind == KindView) { // whose OID is 2200 everywhere
+		err = takenMeanwhile(err, "Key (typname, typnamespace)=("+r.Name+", 2200) already exists.")
+	}
+	return err
+}
+
+// takenMeanwhile adds the DETAIL to the 23505 of a catalog index: another transaction has created the name meanwhile.
+func takenMeanwhile(err error, detail string) error {
+	if e, ok := err.(*types.Error); ok && e.Code == "23505" {
+		c := *e
+		c.Detail = detail
+		return &c
+	}
+	return err
 }
 
 func (rn *run) replace(r *Relation) error { return rn.x.Replace(classRelation, r.QName(), r) }

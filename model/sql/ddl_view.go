@@ -48,7 +48,8 @@ func init() {
 			if role := rn.s.user(); !rn.d.isSuperuser(rn.s, role) {
 				return types.NewError("42501", "permission denied for database "+rn.Database())
 			}
-			return rn.x.Define(classSchema, name, &Schema{Name: name, Owner: owner})
+			err := rn.x.Define(classSchema, name, &Schema{Name: name, Owner: owner})
+			return takenMeanwhile(err, "Key (nspname)=("+name+") already exists.")
 		}), nil
 	})
 }
