@@ -14,9 +14,9 @@ type Database struct {
 	sess  []*session
 	now   int64 // simulated time, microseconds since 2000-01-01 UTC
 
-	prints   bool // footprints are recorded
-	tracked  bool // acquired locks are recorded
-	acquired []AcquiredLock
+	prints  bool // footprints are recorded
+	tracked bool // acquired locks are recorded
+	rels    *relIndex
 
 	uuids, randoms storage.TableID // sequences behind gen_random_uuid() and random()
 }

@@ -23,18 +23,18 @@ type LockRow struct {
 func (d *Database) Locks(i int) []LockRow {
 	var out []LockRow
 	for _, l := range d.st.Locks(storage.SessionID(i), nil) {
-		out = append(out, d.lockRow(i, l))
+		out = append(out, d.lockRow(l))
 	}
 	return out
 }
 
-func (d *Database) lockRow(i int, l storage.LockInfo) LockRow {
+func (d *Database) lockRow(l storage.LockInfo) LockRow {
 	r := LockRow{Mode: modeNames[l.Mode], Granted: l.Granted}
 	switch l.Tag.Kind {
 	case storage.LockRelation:
-		r.LockType, r.Relation = "relation", d.relName(i, l.Tag.Rel)
+		r.LockType, r.Relation = "relation", d.relName(l.Tag.Rel)
 	case storage.LockTuple:
-		r.LockType, r.Relation, r.Key = "tuple", d.relName(i, l.Tag.Rel), fmt.Sprint(l.Tag.TID)
+		r.LockType, r.Relation, r.Key = "tuple", d.relName(l.Tag.Rel), fmt.Sprint(l.Tag.TID)
 	case storage.LockXID:
 		r.LockType, r.Key = "transactionid", fmt.Sprint(l.Tag.XID)
 	case storage.LockAdvisory:
@@ -48,16 +48,11 @@ func (d *Database) lockRow(i int, l storage.LockInfo) LockRow {
 	return r
 }
 
-func (d *Database) relName(i int, id storage.TableID) string {
-	name := fmt.Sprint(id)
-	d.st.List(storage.SessionID(i), classRelation, func(_ string, p any) bool {
-		if r := p.(*Relation); r.ID == id {
-			name = r.Name
-			return false
-		}
-		return true
-	})
-	return name
+func (d *Database) relName(id storage.TableID) string {
+	if r := d.relByID(id); r != nil {
+		return r.Name
+	}
+	return fmt.Sprint(id)
 }
 
 // waitText says in words what a session waits for.
@@ -66,7 +61,7 @@ func (d *Database) waitText(id storage.SessionID) string {
 	if !ok {
 		return ""
 	}
-	r := d.lockRow(int(id), storage.LockInfo{Tag: tag, Mode: mode})
+	r := d.lockRow(storage.LockInfo{Tag: tag, Mode: mode})
 	switch r.LockType {
 	case "relation":
 		return r.Mode + " on relation " + r.Relation

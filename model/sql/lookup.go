@@ -111,15 +111,39 @@ func (c *catalog) creationSchema(schema string) (string, error) {
 }
 
 // byOID finds a relation by its OID.
-func (c *catalog) byOID(oid int64) *Relation {
-	var found *Relation
-	c.d.st.List(c.id, classRelation, func(_ string, p any) bool {
-		if r := p.(*Relation); int64(r.OID) == oid {
-			found = r
+func (c *catalog) byOID(oid int64) *Relation { return c.d.relIndex(c.id).byOID[oid] }
+
+// relIndex finds relations by number. It is immutable, good for one version of the catalog.
+type relIndex struct {
+	stamp uint64
+	byOID map[int64]*Relation
+	byID  map[storage.TableID]*Relation
+}
+
+func (d *Database) relIndex(id storage.SessionID) *relIndex {
+	stamp := d.st.CatalogStamp(id)
+	if d.rels == nil || d.rels.stamp != stamp {
+		ix := &relIndex{stamp: stamp, byOID: map[int64]*Relation{}, byID: map[storage.TableID]*Relation{}}
+		d.st.List(id, classRelation, func(_ string, p any) bool {
+			r := p.(*Relation)
+			ix.byOID[int64(r.OID)], ix.byID[r.ID] = r, r
+			return true
+		})
+		d.rels = ix
+	}
+	return d.rels
+}
+
+// relByID finds a relation by its id, as the first session that is open sees the catalog.
+func (d *Database) relByID(id storage.TableID) *Relation {
+	for _, s := range d.sess {
+		if s != nil {
+			if r := d.relIndex(s.id).byID[id]; r != nil {
+				return r
+			}
 		}
-		return found == nil
-	})
-	return found
+	}
+	return nil
 }
 
 // regclass reads a regclass.

@@ -127,7 +127,7 @@ func (rn *run) activity() [][]types.Value {
 		}
 		waits := s.req != nil && d.st.Waiting(s.id)
 		xid := d.st.TopXID(s.id)
-		xmin := d.xmin(s, busy)
+		xmin := d.st.Xmin(s.id)
 		row := []types.Value{types.NewInt(types.OID, 5), name(rn.Database()), types.NewInt4(int32(s.id) + 1),
 			types.NewInt(types.OID, 10), name(s.login), types.NewText(s.get("application_name")),
 			orNull(types.NewInt(types.Timestamptz, s.txStart), tx != storage.Idle), types.NewInt(types.Timestamptz, started),
@@ -147,15 +147,6 @@ func (rn *run) activity() [][]types.Value {
 		out = append(out, row)
 	}
 	return out
-}
-
-// xmin is the oldest transaction that a session's snapshots see as running, 0 when it has none.
-func (d *Database) xmin(s *session, busy bool) storage.XID {
-	held := s.ranAny && d.st.InTx(s.id) == storage.Active && d.st.TxOptions(s.id).Isolation != storage.ReadCommitted
-	if !busy && !held {
-		return 0
-	}
-	return d.st.Horizon()
 }
 
 // waitEvent is wait_event of a session that waits for a lock.
@@ -196,7 +187,9 @@ func (rn *run) lockRows() [][]types.Value {
 			switch l.Tag.Kind {
 			case storage.LockRelation, storage.LockTuple:
 				kind = "relation"
-				row[2] = oid(d.relOID(s.id, l.Tag.Rel))
+				if r := d.relByID(l.Tag.Rel); r != nil {
+					row[2] = oid(int64(r.OID))
+				}
 				if l.Tag.Kind == storage.LockTuple {
 					kind = "tuple"
 					row[3] = types.NewInt4(int32(l.Tag.TID / 256))
@@ -221,17 +214,6 @@ func (rn *run) lockRows() [][]types.Value {
 		}
 	}
 	return out
-}
-
-func (d *Database) relOID(s storage.SessionID, id storage.TableID) int64 {
-	oid := int64(0)
-	d.st.List(s, classRelation, func(_ string, p any) bool {
-		if r := p.(*Relation); r.ID == id {
-			oid = int64(r.OID)
-		}
-		return oid == 0
-	})
-	return oid
 }
 
 // relations calls f for each relation of the given kinds.
