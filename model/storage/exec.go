@@ -328,7 +328,7 @@ func (x *Exec) seek(c *Cursor, s *session) {
 	if st.foot.on {
 		st.touchScan(c)
 	}
-	if s.ser != 0 {
+	if s.ser != 0 && !s.op.active && x.pos == len(s.journal) { // otherwise the scan was made before the wait
 		if err := st.serScan(x.session(), c); err != nil {
 			x.err = err
 			if me := st.wserials().find(s.ser); me != nil {

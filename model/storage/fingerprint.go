@@ -19,6 +19,25 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo ^ 0xa0761d6478bd642f
 }
 
+// IgnoreHeapOrder takes the order of the rows of a heap out of fingerprints and footprints, or puts it back. Two updates of
+// different rows then commute. It is an approximation, good for statements that lock or return several rows in an order they
+// state themselves: a scan without ORDER BY goes by the order of whichever state a search met first.
+func (st *State) IgnoreHeapOrder(on bool) {
+	if st.unordered == on {
+		return
+	}
+	st.unordered = on
+	for t := range st.nextRel {
+		if st.rel(t) == nil {
+			continue
+		}
+		r := st.wrelation(t) // its hash is to be computed again
+		for i := range r.chunks {
+			r.wchunk(i)
+		}
+	}
+}
+
 // polyBase is the base of the polynomial that hashes a sequence of versions, so that the hash does not depend on how the
 // sequence is cut into chunks; polyPower has its powers.
 const polyBase = 0x9ddfea08eb382d69
@@ -196,6 +215,9 @@ func (f *hasher) rank(r *relation, tid TID) uint64 {
 	if c := r.chunks[i]; j == len(c.v) || c.v[j].tid != tid {
 		return 1 << 40 // it has been dropped
 	}
+	if f.st.unordered {
+		return r.chunks[i].v[j].row.Hash() | 1<<41
+	}
 	n := uint64(j) + 1
 	for _, c := range r.chunks[:i] {
 		n += uint64(len(c.v))
@@ -237,7 +259,11 @@ func (f *hasher) rows(r *relation) (h uint64, settled bool) {
 			for j := range c.v {
 				v := &c.v[j]
 				hot = hot || v.hot()
-				ch = ch*polyBase + f.version(r, v)
+				if vh := f.version(r, v); f.st.unordered {
+					ch += mix(vh, 1)
+				} else {
+					ch = ch*polyBase + vh
+				}
 			}
 			if hot {
 				settled = false
@@ -245,7 +271,11 @@ func (f *hasher) rows(r *relation) (h uint64, settled bool) {
 				atomic.StoreUint64(&c.hash, ch)
 			}
 		}
-		h = h*polyPower[len(c.v)] + ch
+		if f.st.unordered {
+			h += ch
+		} else {
+			h = h*polyPower[len(c.v)] + ch
+		}
 	}
 	return h, settled
 }

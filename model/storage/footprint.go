@@ -129,7 +129,9 @@ func (st *State) touchWrite(r *relation, row *Row, tid TID) {
 		return
 	}
 	st.touchRow(r, tid, true)
-	st.foot.add(footID(idOrder, uint64(r.id), 0), true)
+	if !st.unordered {
+		st.foot.add(footID(idOrder, uint64(r.id), 0), true)
+	}
 	for i := range r.specs {
 		if h, in, _ := r.specs[i].entryOf(row); in && r.specs[i].Unique {
 			st.touchKey(r, i, h, true)

@@ -33,6 +33,9 @@ func (x *Exec) insert(snap Snapshot, t TableID, row *Row, arbiters []int, specul
 	if e := x.replay(s, opInsert); e != nil {
 		return TID(e.a), TID(e.b), asError(e.p)
 	}
+	if x.err != nil {
+		return 0, 0, x.err
+	}
 	st := x.st
 	o := s.begin(opInsert, t, 0)
 	arbiter := func(i int) bool { return speculative && (arbiters == nil || slices.Contains(arbiters, i)) }
@@ -220,6 +223,9 @@ func (x *Exec) Update(snap Snapshot, t TableID, tid TID, row *Row) (Attempt, err
 	if e := x.replay(s, opUpdate); e != nil {
 		return Attempt{e.out, TID(e.a), e.row}, asError(e.p)
 	}
+	if x.err != nil {
+		return Attempt{}, x.err
+	}
 	st := x.st
 	o := s.begin(opUpdate, t, tid)
 	r := st.wrelation(t)
@@ -265,6 +271,9 @@ func (x *Exec) Delete(snap Snapshot, t TableID, tid TID) (Attempt, error) {
 	s := x.session()
 	if e := x.replay(s, opDelete); e != nil {
 		return Attempt{e.out, TID(e.a), e.row}, asError(e.p)
+	}
+	if x.err != nil {
+		return Attempt{}, x.err
 	}
 	st := x.st
 	o := s.begin(opDelete, t, tid)

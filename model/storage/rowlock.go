@@ -405,6 +405,9 @@ func (x *Exec) LockRow(snap Snapshot, t TableID, tid TID, mode RowLock, policy W
 	if e := x.replay(s, opLockRow); e != nil {
 		return Attempt{e.out, TID(e.a), e.row}, asError(e.p)
 	}
+	if x.err != nil {
+		return Attempt{}, x.err
+	}
 	r := x.st.wrelation(t)
 	o := s.begin(opLockRow, t, tid)
 	if o.phase == atBase {

@@ -16,6 +16,7 @@ type State struct {
 
 	countStats bool
 	keyReads   bool
+	unordered  bool   // the order of a heap is no part of the fingerprint
 	csn        uint64 // number of the last commit that changed something
 	nextXID    XID
 	nextRel    TableID

@@ -67,6 +67,15 @@ func (b *bench) run(s SessionID, f stmt) string { return b.result(s, b.st.NewExe
 // again runs a blocked statement again.
 func (b *bench) again(s SessionID, f stmt) string { return b.result(s, b.st.Rerun(s), f) }
 
+// wording is an error as the tests have it.
+func wording(err error) string {
+	var e *types.Error
+	if errors.As(err, &e) {
+		return e.Code + " " + e.Message
+	}
+	return err.Error()
+}
+
 func (b *bench) result(s SessionID, x *Exec, f stmt) string {
 	out, err := f(x)
 	if err == nil && b.st.InTx(s) != Idle {
@@ -77,11 +86,7 @@ func (b *bench) result(s SessionID, x *Exec, f stmt) string {
 	}
 	if err != nil {
 		b.st.Fail(s)
-		var e *types.Error
-		if errors.As(err, &e) {
-			return e.Code + " " + e.Message
-		}
-		return err.Error()
+		return wording(err)
 	}
 	if b.st.InTx(s) != Idle {
 		x.End()
