@@ -316,6 +316,13 @@ func (q *query) field(e expr, name string) (expr, error) {
 			return r.elems[i-1], nil
 		}
 	}
+	if c, ok := e.(*callExpr); ok {
+		for i, col := range c.fn.cols {
+			if col.Name == name {
+				return &fieldExpr{at: at(e.loc()), row: e, n: i, t: col.Type}, nil
+			}
+		}
+	}
 	return nil, q.a.errorf(e.loc(), "42809", "column notation .%s applied to type %s, which is not a composite type", name, e.typ())
 }
 

@@ -162,6 +162,7 @@ type callable struct {
 	strict   bool
 	volatile byte // 'i', 's', 'v'
 	eval     func(f *frame, args []types.Value) (types.Value, error)
+	cols     []Col // columns of a result that is a row
 }
 
 // callExpr is a function call or an operator.

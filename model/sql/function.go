@@ -202,7 +202,7 @@ func (f *Function) rowKind() bool { return len(f.Cols) > 0 }
 // callFunction is a call in an expression; a function with several result columns gives a record there.
 func (a *analyzer) callFunction(f *Function, args []expr, spread bool, loc int32) expr {
 	all, err := a.allArgs(f, args, spread)
-	fn := &callable{name: f.key(), ret: f.Ret, strict: f.Strict, volatile: f.Volatility,
+	fn := &callable{name: f.key(), ret: f.Ret, strict: f.Strict, volatile: f.Volatility, cols: f.Cols,
 		eval: func(fr *frame, vals []types.Value) (types.Value, error) {
 			if err != nil {
 				return types.Value{}, err
