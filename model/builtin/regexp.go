@@ -38,14 +38,18 @@ func compileRegexp(pattern string, fold bool) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// regexpFault words a syntax error as Postgres does.
+// faults words Go's syntax errors as Postgres does.
+var faults = []struct{ has, words string }{
+	{"missing closing )", "parentheses () not balanced"}, {"unexpected )", "parentheses () not balanced"},
+	{"missing closing ]", "brackets [] not balanced"}, {"missing argument to repetition", "quantifier operand invalid"},
+	{"invalid nested repetition", "quantifier operand invalid"}, {"trailing backslash", `invalid escape \ sequence`},
+	{"invalid character class", "invalid character range"},
+}
+
 func regexpFault(err error) string {
-	for fault, words := range map[string]string{"missing closing )": "parentheses () not balanced", "unexpected )": "parentheses () not balanced",
-		"missing closing ]": "brackets [] not balanced", "missing argument to repetition": "quantifier operand invalid",
-		"invalid nested repetition": "quantifier operand invalid", "trailing backslash": "invalid escape \\ sequence",
-		"invalid character class": "invalid character range"} {
-		if strings.Contains(err.Error(), fault) {
-			return words
+	for _, f := range faults {
+		if strings.Contains(err.Error(), f.has) {
+			return f.words
 		}
 	}
 	return err.Error()
