@@ -383,8 +383,8 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 	if hot {
 		kind = wHotUpdate
 	}
-	others := st.without(v.lockers, s.id, 0)
-	n := r.add(version{row: row, xmin: stamp(xid), cmin: snap.cid, prev: tid, lockers: others})
+	lockers := v.lockers // of transactions that an UPDATE of this kind need not wait for, or of this one
+	n := r.add(version{row: row, xmin: stamp(xid), cmin: snap.cid, prev: tid, lockers: lockers})
 	made := n.tid
 	if hot {
 		n.indexed = allIndexes
@@ -392,8 +392,8 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 	r.wget(tid).next = made
 	s.log(kind, r.id, tid)
 	s.log(wNewVersion, r.id, made)
-	for _, l := range others {
-		st.logLock(l.xid, r.id, made)
+	for _, l := range lockers {
+		st.logLock(s, l.xid, r.id, made)
 	}
 	o.made = made
 	o.phase = adding
@@ -408,8 +408,11 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 
 // logLock notes in the undo log of a transaction in progress that a row lock of its subtransaction xid has spread to
 // another version.
-func (st *State) logLock(xid XID, t TableID, tid TID) {
+func (st *State) logLock(by *session, xid XID, t TableID, tid TID) {
 	a := st.xid(xid)
+	if a.sess == by.id {
+		return // its own lock goes with the version, or is found along the chain
+	}
 	s := st.wsession(a.sess)
 	at := len(s.writes)
 	if next := int(a.level) + 1; next < len(s.subs) {

@@ -80,11 +80,25 @@ type currval struct {
 }
 
 func (s *session) copy(owner uint64) *session {
-	c := new(session)
+	b := new(sessionBox)
+	c := &b.session
 	*c = *s
 	c.owner = owner
 	c.shared = ^uint8(0)
+	take(&c.shared, ownSubs, &c.subs, b.subs[:0])
+	take(&c.shared, ownWrites, &c.writes, b.writes[:0])
+	take(&c.shared, ownHeld, &c.held, b.held[:0])
+	take(&c.shared, ownJournal, &c.journal, b.journal[:0])
 	return c
+}
+
+// sessionBox is a session with room for its lists.
+type sessionBox struct {
+	session
+	subs    [2]sub
+	writes  [4]write
+	held    [4]hold
+	journal [2]jent
 }
 
 // level is the depth of the current subtransaction; 0 is the transaction.

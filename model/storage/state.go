@@ -68,9 +68,16 @@ func New() *State {
 
 // Clone returns a copy in O(1); both copies may be used on, also by different goroutines.
 func (st *State) Clone() *State {
-	st.shared = ^uint8(0)
-	c := new(State)
+	b := new(stateBox)
+	c := &b.State
 	*c = *st
+	c.shared = ^uint8(0)
+	// Short lists are copied at once, into the same piece of memory; long ones when one of the two writes.
+	take(&c.shared, shareSess, &c.sess, b.sess[:0])
+	take(&c.shared, shareActive, &c.active, b.active[:0])
+	take(&c.shared, shareDirty, &c.dirty, b.dirty[:0])
+	take(&c.shared, shareQueue, &c.queue, b.queue[:0])
+	st.shared |= c.shared
 	st.owner = lastOwner.Add(2)
 	c.owner = st.owner - 1
 	c.x = Exec{}
@@ -79,6 +86,23 @@ func (st *State) Clone() *State {
 		c.watch = new(watch)
 	}
 	return c
+}
+
+// stateBox is a State with room for its lists.
+type stateBox struct {
+	State
+	sess   [6]*session
+	active [4]activeXID
+	dirty  [4]TableID
+	queue  [4]SessionID
+}
+
+// take moves a list to room if it fits there with one more entry, so that it is not shared.
+func take[T any](shared *uint8, bit uint8, p *[]T, room []T) {
+	if len(*p) < cap(room) {
+		*p = append(room, *p...)
+		*shared &^= bit
+	}
 }
 
 // own makes *p, one of the slices of st, its own before it is changed in place.
