@@ -87,7 +87,7 @@ func (x *Exec) insert(snap Snapshot, t TableID, row *Row, arbiters []int, specul
 			i := slices.Index(s.writes, write{wInsert, t, o.made})
 			s.writes = slices.Delete(s.writes, i, i+1)
 			r.stats.Inserted++
-			r.stats.killed(st, 0)
+			r.stats.killed(st, 0, 0)
 			*o = op{active: true, kind: opInsert, rel: t}
 			continue
 		}

@@ -21,6 +21,7 @@ func (st *State) settleCommit(s *session) {
 	var buf [8]uint64
 	snaps := st.liveSnapshots(buf[:0])
 	var keep []write
+	horizon := st.horizonWithout(s.id)
 	st.touchCommit(s)
 	for _, w := range s.writes {
 		if w.kind == wSchema {
@@ -66,7 +67,7 @@ func (st *State) settleCommit(s *session) {
 			v.xmin, v.cmin = committedBit|stamp(st.csn), 0
 			keep = append(keep, w)
 		default:
-			r.stats.killed(st, v.xmax.xid())
+			r.stats.killed(st, v.xmax.xid(), horizon)
 			own := st.mineStamp(s.id, v.xmin)
 			v.lockers = nil
 			v.xmax, v.cmax = committedBit|stamp(st.csn), 0
@@ -250,9 +251,9 @@ func (st *State) undo(s *session, from int, level int16) {
 			continue
 		case wInsert:
 			r.stats.Inserted++
-			r.stats.killed(st, 0)
+			r.stats.killed(st, 0, 0)
 		case wNewVersion:
-			r.stats.killed(st, 0)
+			r.stats.killed(st, 0, 0)
 		case wUpdate:
 			r.stats.Updated++
 		case wHotUpdate:

@@ -23,10 +23,10 @@ type run struct {
 	n   int64
 }
 
-// killed counts a row ended by xid; 0 means that nobody can need it, as it never was visible to others.
-func (c *counters) killed(st *State, xid XID) {
+// killed counts a row ended by xid. Those below horizon nobody can need; 0 stands for a row that never was visible to others.
+func (c *counters) killed(st *State, xid, horizon XID) {
 	c.Dead++
-	if xid == 0 {
+	if xid < horizon || xid == 0 {
 		return
 	}
 	if n := len(c.runs); n > 0 && c.runs[n-1].xid == xid && !c.shared {
@@ -62,6 +62,23 @@ func (st *State) holders() []XID {
 	}
 	slices.Sort(hs)
 	return hs
+}
+
+// horizonWithout is the horizon once the transaction of s has ended.
+func (st *State) horizonWithout(id SessionID) XID {
+	h := st.nextXID
+	for i := range st.active {
+		if a := &st.active[i]; a.sess != id {
+			h = a.xid
+			break
+		}
+	}
+	for _, s := range st.sess {
+		if s.id != id && (s.txSnap.ok || s.stmtSnap.ok || len(s.snaps) > 0) {
+			s.snapshots(func(sn *Snapshot) { h = min(h, sn.xmin) })
+		}
+	}
+	return h
 }
 
 // Horizon returns the oldest transaction id that some transaction or snapshot still needs: rows that died by an older one
