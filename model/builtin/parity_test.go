@@ -1,4 +1,4 @@
-package builtin
+package builtin_test
 
 import (
 	"bytes"
@@ -14,10 +14,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	pg "github.com/pganalyze/pg_query_go/v6"
 
+	"simrun/model/builtin"
 	"simrun/model/types"
+	"simrun/sim/postgres/pgtest"
 )
 
-var update = flag.String("update", "", "connection string of a PostgreSQL 15 server (TimeZone UTC) whose answers become the golden file")
+var update = flag.Bool("update", false, "write the golden file from the real server's answers")
 
 const (
 	expressionFile = "testdata/expressions.txt"
@@ -29,9 +31,6 @@ func TestExpressions(t *testing.T) {
 	src, err := os.ReadFile(expressionFile)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if *update != "" {
-		askServer(t, string(src))
 	}
 	golden, err := os.ReadFile(goldenFile)
 	if err != nil {
@@ -62,13 +61,43 @@ func expressions(src string) []string {
 	return out
 }
 
-func askServer(t *testing.T, src string) {
+// TestExpressionsOnServer compares the golden file with what the server says; with -update it writes the file.
+func TestExpressionsOnServer(t *testing.T) {
+	src, err := os.ReadFile(expressionFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := askServer(t, string(src))
+	if *update {
+		if err := os.WriteFile(goldenFile, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(goldenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, g := strings.Split(string(want), "\n"), strings.Split(string(got), "\n")
+	for i := 1; i < len(w) && i < len(g); i += 2 {
+		if w[i] != g[i] {
+			t.Errorf("%s\n\tserver %s\n\tgolden %s", w[i-1], g[i], w[i])
+		}
+	}
+	if len(w) != len(g) {
+		t.Errorf("%d lines, the golden file has %d", len(g), len(w))
+	}
+}
+
+func askServer(t *testing.T, src string) []byte {
 	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, *update)
+	conn, err := pgx.Connect(ctx, pgtest.Database(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "SET timezone = 'UTC'; SET search_path = pg_catalog"); err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	for _, e := range expressions(src) {
 		fmt.Fprintf(&out, "%s\n\t", e)
@@ -97,9 +126,7 @@ func askServer(t *testing.T, src string) {
 		}
 		fmt.Fprintf(&out, "%s\n", strings.Join(lines, "; "))
 	}
-	if err := os.WriteFile(goldenFile, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return out.Bytes()
 }
 
 func errorLine(code, message, detail, hint string) string {
@@ -126,13 +153,13 @@ func answer(e string) string {
 	var lines []string
 	for _, v := range vals {
 		if v.T.Kind == types.Unknown { // as an output column, a literal is text
-			v.T = textType()
+			v.T = types.Of(types.Text)
 		}
 		if !v.Valid {
 			lines = append(lines, v.T.String()+" NULL")
 			continue
 		}
-		s, err := types.Cast(v, textType())
+		s, err := types.Cast(v, types.Of(types.Text))
 		if err != nil {
 			return err.Error()
 		}
@@ -143,10 +170,10 @@ func answer(e string) string {
 
 // evaluator is a small interpreter of expressions, enough to reach each built-in function as the SQL front reaches it.
 type evaluator struct {
-	row *V // the column v
+	row *builtin.V // the column v
 }
 
-func (ev *evaluator) query(node *pg.Node, from []*pg.Node) ([]V, error) {
+func (ev *evaluator) query(node *pg.Node, from []*pg.Node) ([]builtin.V, error) {
 	call := node.GetFuncCall()
 	if len(from) == 0 {
 		if call != nil {
@@ -158,18 +185,18 @@ func (ev *evaluator) query(node *pg.Node, from []*pg.Node) ([]V, error) {
 			}
 		}
 		v, err := ev.eval(node)
-		return []V{v}, err
+		return []builtin.V{v}, err
 	}
 	src := from[0].GetRangeFunction().Functions[0].GetList().Items[0]
 	rows, err := ev.query(src, nil)
 	if err != nil {
 		return nil, err
 	}
-	if call == nil || !IsAggregate(funcName(call)) {
+	if call == nil || !builtin.IsAggregate(funcName(call)) {
 		return nil, fmt.Errorf("only aggregates have FROM here")
 	}
 	var argTypes []types.Type
-	inner := &evaluator{row: &V{T: types.Of(types.Int4)}}
+	inner := &evaluator{row: &builtin.V{T: types.Of(types.Int4)}}
 	if src.GetFuncCall().Args[0] != nil {
 		a, err := ev.eval(src.GetFuncCall().Args[0])
 		if err != nil {
@@ -185,14 +212,14 @@ func (ev *evaluator) query(node *pg.Node, from []*pg.Node) ([]V, error) {
 		}
 		argTypes = append(argTypes, v.T)
 	}
-	agg, perr := FindAggregate(funcName(call), argTypes)
+	agg, perr := builtin.FindAggregate(funcName(call), argTypes)
 	if perr != nil {
 		return nil, perr
 	}
 	acc := agg.New()
 	for i := range rows {
 		inner.row = &rows[i]
-		var args []V
+		var args []builtin.V
 		for j, a := range call.Args {
 			v, err := inner.eval(a)
 			if err == nil {
@@ -208,10 +235,10 @@ func (ev *evaluator) query(node *pg.Node, from []*pg.Node) ([]V, error) {
 		}
 	}
 	v, err := acc.Result()
-	return []V{v}, err
+	return []builtin.V{v}, err
 }
 
-func strictOK(f *Func, args []V) bool {
+func strictOK(f *builtin.Func, args []builtin.V) bool {
 	for _, a := range args {
 		if f.Strict && !a.Valid {
 			return false
@@ -222,7 +249,7 @@ func strictOK(f *Func, args []V) bool {
 
 func funcName(c *pg.FuncCall) string { return c.Funcname[len(c.Funcname)-1].GetString_().Sval }
 
-func (ev *evaluator) all(nodes []*pg.Node) (vals []V, ts []types.Type, err error) {
+func (ev *evaluator) all(nodes []*pg.Node) (vals []builtin.V, ts []types.Type, err error) {
 	for _, n := range nodes {
 		v, err := ev.eval(n)
 		if err != nil {
@@ -233,12 +260,12 @@ func (ev *evaluator) all(nodes []*pg.Node) (vals []V, ts []types.Type, err error
 	return vals, ts, nil
 }
 
-func (ev *evaluator) call(c *pg.FuncCall) (*Func, []V, error) {
+func (ev *evaluator) call(c *pg.FuncCall) (*builtin.Func, []builtin.V, error) {
 	args, ts, err := ev.all(c.Args)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, perr := FindFunction(funcName(c), ts, c.FuncVariadic)
+	f, perr := builtin.FindFunction(funcName(c), ts, c.FuncVariadic)
 	if perr != nil {
 		return nil, nil, perr
 	}
@@ -250,7 +277,7 @@ func (ev *evaluator) call(c *pg.FuncCall) (*Func, []V, error) {
 	return f, args, nil
 }
 
-func apply(f *Func, args []V) (V, error) {
+func apply(f *builtin.Func, args []builtin.V) (builtin.V, error) {
 	if !strictOK(f, args) {
 		return types.Null(f.Ret), nil
 	}
@@ -261,7 +288,7 @@ func apply(f *Func, args []V) (V, error) {
 	return v, err
 }
 
-func (ev *evaluator) eval(n *pg.Node) (V, error) {
+func (ev *evaluator) eval(n *pg.Node) (builtin.V, error) {
 	switch x := n.Node.(type) {
 	case *pg.Node_AConst:
 		return constant(x.AConst)
@@ -270,43 +297,43 @@ func (ev *evaluator) eval(n *pg.Node) (V, error) {
 	case *pg.Node_FuncCall:
 		f, args, err := ev.call(x.FuncCall)
 		if err != nil {
-			return V{}, err
+			return builtin.V{}, err
 		}
 		return apply(f, args)
 	case *pg.Node_AArrayExpr:
 		vals, ts, err := ev.all(x.AArrayExpr.Elements)
 		if err != nil {
-			return V{}, err
+			return builtin.V{}, err
 		}
-		common, perr := CommonType(ts, "ARRAY")
+		common, perr := builtin.CommonType(ts, "ARRAY")
 		if perr != nil {
-			return V{}, perr
+			return builtin.V{}, perr
 		}
 		for i := range vals {
 			if vals[i], err = types.Cast(vals[i], common); err != nil {
-				return V{}, err
+				return builtin.V{}, err
 			}
 		}
-		return newArray(common.Kind, vals), nil
+		return types.NewArray(common.Kind, vals), nil
 	case *pg.Node_RowExpr:
 		vals, _, err := ev.all(x.RowExpr.Args)
 		for i := range vals {
 			if vals[i].T.Kind == types.Unknown {
-				vals[i].T = textType()
+				vals[i].T = types.Of(types.Text)
 			}
 		}
 		return types.NewRecord(vals), err
 	case *pg.Node_TypeCast:
 		v, err := ev.eval(x.TypeCast.Arg)
 		if err != nil {
-			return V{}, err
+			return builtin.V{}, err
 		}
 		t, mod := typeName(x.TypeCast.TypeName)
 		if !types.CanCast(v.T, t, types.Explicit) {
-			return V{}, types.Errorf("42846", "cannot cast type %s to %s", v.T, t)
+			return builtin.V{}, types.Errorf("42846", "cannot cast type %s to %s", v.T, t)
 		}
 		if v, err = types.Cast(v, t); err != nil {
-			return V{}, err
+			return builtin.V{}, err
 		}
 		return types.ApplyMod(v, mod, true)
 	case *pg.Node_AExpr:
@@ -317,27 +344,27 @@ func (ev *evaluator) eval(n *pg.Node) (V, error) {
 		}
 		args, ts, err := ev.all(nodes)
 		if err != nil {
-			return V{}, err
+			return builtin.V{}, err
 		}
 		left := types.Type{}
 		if len(ts) == 2 {
 			left = ts[0]
 		}
-		f, perr := FindOperator(op, left, ts[len(ts)-1], len(ts) == 1)
+		f, perr := builtin.FindOperator(op, left, ts[len(ts)-1], len(ts) == 1)
 		if perr != nil {
-			return V{}, perr
+			return builtin.V{}, perr
 		}
 		for i := range args {
 			if args[i], err = types.Cast(args[i], f.Args[i]); err != nil {
-				return V{}, err
+				return builtin.V{}, err
 			}
 		}
 		return apply(f, args)
 	}
-	return V{}, fmt.Errorf("cannot evaluate %T", n.Node)
+	return builtin.V{}, fmt.Errorf("cannot evaluate %T", n.Node)
 }
 
-func constant(c *pg.A_Const) (V, error) {
+func constant(c *pg.A_Const) (builtin.V, error) {
 	switch v := c.Val.(type) {
 	case *pg.A_Const_Ival:
 		return types.NewInt4(v.Ival.Ival), nil
@@ -351,7 +378,7 @@ func constant(c *pg.A_Const) (V, error) {
 	case *pg.A_Const_Sval:
 		return types.NewUnknown(v.Sval.Sval), nil
 	}
-	return V{}, nil // NULL
+	return builtin.V{}, nil // NULL
 }
 
 func typeName(tn *pg.TypeName) (types.Type, types.Mod) {
@@ -382,14 +409,4 @@ func typeName(tn *pg.TypeName) (types.Type, types.Mod) {
 }
 
 // testEnv answers what does not depend on a session; the golden file asks for nothing else.
-type testEnv struct{ Env }
-
-func TestRegistryIsSound(t *testing.T) {
-	for name, fs := range functions {
-		for _, f := range fs {
-			if f.Name != name || (f.Eval == nil && f.bind == nil) == (f.Rows == nil && f.bindRows == nil) {
-				t.Errorf("%s: one of Eval and Rows is wanted", name)
-			}
-		}
-	}
-}
+type testEnv struct{ builtin.Env }
