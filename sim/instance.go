@@ -14,12 +14,28 @@ type Instance struct {
 	Variant  string         `json:"variant,omitempty"`
 	Mutants  []string       `json:"mutants,omitempty"`
 	Params   map[string]int `json:"params,omitempty"`
+
+	of *Scenario // when it is given and not looked up
 }
 
-// Resolve checks the instance against the registered scenarios and returns it with every name canonical and every default
+// Of returns the instance as one of s, which need not be registered.
+func (in Instance) Of(s *Scenario) Instance {
+	in.Scenario, in.of = s.Name, s
+	return in
+}
+
+// scenario is the given scenario or the registered one, or nil.
+func (in Instance) scenario() *Scenario {
+	if in.of != nil {
+		return in.of
+	}
+	return Lookup(in.Scenario)
+}
+
+// Resolve checks the instance against its scenario and returns it with every name canonical and every default
 // filled in. An error says what was expected.
 func (in Instance) Resolve() (Instance, *Scenario, error) {
-	s := Lookup(in.Scenario)
+	s := in.scenario()
 	if s == nil {
 		var names []string
 		for _, s := range Scenarios() {
@@ -27,7 +43,7 @@ func (in Instance) Resolve() (Instance, *Scenario, error) {
 		}
 		return in, nil, fmt.Errorf("no scenario is named %q; there are %s", in.Scenario, list(names))
 	}
-	out := Instance{Scenario: s.Name, Variant: in.Variant, Params: map[string]int{}}
+	out := Instance{Scenario: s.Name, Variant: in.Variant, Params: map[string]int{}, of: in.of}
 	if out.Variant == "" {
 		out.Variant = s.Variants[0]
 	}
@@ -102,7 +118,7 @@ func (c *countingSource) Uint64() uint64 {
 func (in Instance) Flags() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--scenario %s", in.Scenario)
-	s := Lookup(in.Scenario)
+	s := in.scenario()
 	if in.Variant != "" && (s == nil || in.Variant != s.Variants[0]) {
 		fmt.Fprintf(&b, " --variant %s", in.Variant)
 	}
