@@ -26,6 +26,8 @@ type Compiled struct {
 	tag      string // command tag; of plans the count is added
 	snapshot bool   // a REPEATABLE READ transaction takes its snapshot before the relation locks
 	writes   bool   // refused in a read-only transaction
+	// fail is the error of the analysis: the statement locks the relations that analysis had opened before, and fails.
+	fail error
 	// util runs a statement that has no plan.
 	util func(r *run) (*Result, error)
 	// control changes the state of the session's transaction; it runs outside of any statement of storage.
@@ -107,13 +109,19 @@ func (d *Database) compiled(s *session, st *statement, extended bool) (*Compiled
 		return nil, err
 	}
 	c.stamp, c.path = stamp, path
-	st.kept[slot].Store(c)
+	if c.fail == nil {
+		st.kept[slot].Store(c)
+	}
 	return c, nil
 }
 
 func (d *Database) compile(s *session, n *pg.Node, sql string, extended bool) (*Compiled, error) {
 	a := &analyzer{cat: d.catalog(s), sql: sql, variadic: extended}
-	return a.compileNode(n)
+	c, err := a.compileNode(n)
+	if err != nil && len(a.locks) > 0 {
+		return &Compiled{locks: a.locks, fail: err, snapshot: true}, nil
+	}
+	return c, err
 }
 
 // compileNode compiles a raw statement.

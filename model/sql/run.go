@@ -48,19 +48,25 @@ func (d *Database) execute(s *session, r *request, c *Compiled, x *storage.Exec)
 func (d *Database) executeFrame(f *frame, r *request, c *Compiled) (*Result, error) {
 	rn := f.run
 	s, x := rn.s, rn.x
-	if err := c.bind(f, r); err != nil {
-		return nil, err
+	if c.fail == nil {
+		if err := c.bind(f, r); err != nil {
+			return nil, err
+		}
 	}
 	if c.writes && s.readOnly {
 		return nil, types.Errorf("25006", "cannot execute %s in a read-only transaction", firstWord(c.tag))
 	}
 	if c.snapshot && d.st.TxOptions(s.id).Isolation != storage.ReadCommitted {
 		rn.snap = x.Snapshot() // before the relation locks, as parse analysis needs one
+		s.ranAny = true
 	}
 	for i := range c.locks {
 		if _, err := x.LockTable(c.locks[i].rel.ID, c.locks[i].mode, storage.Wait); err != nil {
 			return nil, err
 		}
+	}
+	if c.fail != nil {
+		return nil, c.fail
 	}
 	if len(c.privs) > 0 {
 		if err := d.checkPrivileges(s, c.privs); err != nil {

@@ -82,7 +82,7 @@ func (a *analyzer) truncate(n *pg.TruncateStmt) (*Compiled, error) {
 		rels = append(rels, a.withParts(r, rv.Inh)...)
 	}
 	cascade := n.Behavior == pg.DropBehavior_DROP_CASCADE
-	return &Compiled{tag: "TRUNCATE TABLE", writes: true, util: func(rn *run) (*Result, error) {
+	return &Compiled{tag: "TRUNCATE TABLE", writes: true, snapshot: true, util: func(rn *run) (*Result, error) {
 		all := rels
 		for i := 0; i < len(all); i++ {
 			r := all[i]

@@ -49,15 +49,15 @@ func (a *analyzer) transaction(n *pg.TransactionStmt) (*Compiled, error) {
 		}
 		c.control = func(d *Database, s *session) (*Result, error) { return d.beginBlock(s, tag, opts) }
 	case pg.TransactionStmtKind_TRANS_STMT_COMMIT:
-		if n.Chain {
-			return nil, a.unsupported(-1, "COMMIT AND CHAIN")
-		}
 		c.control = (*Database).commitBlock
-	case pg.TransactionStmtKind_TRANS_STMT_ROLLBACK:
 		if n.Chain {
-			return nil, a.unsupported(-1, "ROLLBACK AND CHAIN")
+			c.control = chained("COMMIT", (*Database).commitBlock)
 		}
+	case pg.TransactionStmtKind_TRANS_STMT_ROLLBACK:
 		c.control = (*Database).rollbackBlock
+		if n.Chain {
+			c.control = chained("ROLLBACK", (*Database).rollbackBlock)
+		}
 	case pg.TransactionStmtKind_TRANS_STMT_SAVEPOINT:
 		c.control = func(d *Database, s *session) (*Result, error) {
 			if !s.explicit {
@@ -181,4 +181,23 @@ func (d *Database) rollbackBlock(s *session) (*Result, error) {
 	}
 	d.rollback(s)
 	return res, nil
+}
+
+// chained is COMMIT or ROLLBACK AND CHAIN: the next transaction begins at once, with the characteristics of the one that ended.
+func chained(name string, end func(*Database, *session) (*Result, error)) func(*Database, *session) (*Result, error) {
+	return func(d *Database, s *session) (*Result, error) {
+		if !s.explicit {
+			return nil, types.NewError("25P01", name+" AND CHAIN can only be used in transaction blocks")
+		}
+		o := d.st.TxOptions(s.id)
+		res, err := end(d, s)
+		if err != nil {
+			return nil, err
+		}
+		d.begin(s, true)
+		s.readOnly = o.ReadOnly
+		o.Implicit = false
+		d.st.SetTx(s.id, o)
+		return res, nil
+	}
 }
