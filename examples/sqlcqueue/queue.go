@@ -22,7 +22,7 @@ type Beginner interface {
 type Worker struct {
 	Name string
 	// Locking claims jobs with FOR UPDATE SKIP LOCKED. Without it two workers can read the same ready job, and both start it:
-	// the second one's UPDATE waits for the first, then overwrites it.
+	// the second one's UPDATE, after a wait if need be, overwrites the first one's.
 	Locking bool
 }
 
