@@ -93,6 +93,7 @@ func (o *op) successor(v *version) TID {
 // move takes the operation to another version.
 func (o *op) move(tid TID) {
 	o.tid, o.gone, o.goneEnd, o.goneNext = tid, false, live, 0
+	o.waits, o.queued, o.updated, o.chain = nil, false, false, 0
 }
 
 // rival collects what of the transactions that have locked or ended v conflicts with mode: ended is true when a committed
