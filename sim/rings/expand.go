@@ -175,6 +175,9 @@ func (p *program) expand() procedure {
 			return t.steps(p.expandRing)
 		}})
 	}
+	if p.authorityFirst {
+		return of(p.expandFloor, version, probe, p.expandAuthority, rings, p.expandPoison, expandCode(p.schema), p.expandSlots)
+	}
 	return of(p.expandFloor, version, probe, rings, p.expandAuthority, p.expandPoison, expandCode(p.schema), p.expandSlots)
 }
 

@@ -43,7 +43,7 @@ var mutantsB = []mutant{
 		}},
 	{sim.Mutant{Name: "probes-current-slot", ID: "B5", Breaks: []string{"EmptyTarget"},
 		Doc: "The busy check looks into the open slot instead of the next one."},
-		[]string{"rotation", "reclaim"}, func(p *program) {
+		[]string{"reclaim"}, func(p *program) {
 			p.ledgerRotate = p.ledgerRotate.with("probe next slot", func(t *turn) error {
 				at := t.cur
 				t.cur = cursor{(at.Slot + t.n - 1) % t.n, at.Gen - 1}

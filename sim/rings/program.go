@@ -75,6 +75,7 @@ type program struct {
 	expandAuthority procedure
 	expandPoison    procedure
 	expandSlots     procedure
+	authorityFirst  bool      // the installer makes the authority before the rings
 	contractCheck   procedure // 2.17
 	contractDrop    procedure
 

@@ -48,7 +48,7 @@ type patient struct {
 // Run looks for the table now and then.
 func (a patient) Run(ctx context.Context, db sim.DB) error {
 	for try := range a.tries {
-		sim.Checkpoint(ctx, try)
+		sim.Checkpoint(ctx, "waits", try)
 		var found bool
 		if err := db.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, a.find).Scan(&found); err != nil {
 			return err

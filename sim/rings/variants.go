@@ -53,6 +53,16 @@ func repair(p *program) {
 	// A flip waits for a migration before it takes anything that the migration needs.
 	p.flipLocks = of(contractCheck(statusSQL)[:1], p.flipLocks)
 
+	// An installer that finds the columns gone gives them the poison back when the ledger is authoritative, not live values.
+	p.authorityFirst = true
+	p.expandRing = p.expandRing.with("inverse seed", func(t *turn) error {
+		return t.do(`UPDATE {ring}_ring_state s SET
+				current_slot = CASE WHEN a.authority = 'ledger' THEN -1 ELSE r.slot END,
+				generation = CASE WHEN a.authority = 'ledger' THEN -1 ELSE r.generation END
+			FROM (SELECT slot, generation FROM {ring}_ring_rotations ORDER BY generation DESC LIMIT 1) r, ring_cursor_authority a
+			WHERE s.generation IS NULL OR s.current_slot IS NULL`)
+	})
+
 	// Nobody holds the rows of several claim slots but the flip, and a rebuild takes the serializer first.
 	p.sweepBySlot = true
 	p.rebuild = of(procedure{{"lock singleton", func(t *turn) error {
