@@ -15,6 +15,8 @@ type Options struct {
 	Steps        int  // statements to run on both
 	CompareLocks bool // compare pg_locks after each step too
 	ShrinkBudget int  // runs that shrinking may take; 0 is 400
+	// Keep is how many divergences to find before it ends; 0 is one. The rest of a schema that gave one is left out.
+	Keep int
 	// Progress is told now and then how far it is; it may be nil.
 	Progress func(Report)
 }
@@ -42,20 +44,25 @@ const (
 	stepsPerRun   = 40
 )
 
-// Fuzz runs random cases until the steps are done or a divergence is found. The schema number n has the seed Options.Seed + n.
-func Fuzz(ctx context.Context, server *postgres.Server, o Options) (Report, *Found, error) {
+// Fuzz runs random cases until the steps are done or enough divergences are found. The schema number n has the seed
+// Options.Seed + n.
+func Fuzz(ctx context.Context, server *postgres.Server, o Options) (Report, []*Found, error) {
 	rep := Report{Refused: map[string]int{}}
+	var all []*Found
 	for seed := o.Seed; rep.Steps < o.Steps; seed++ {
 		rep.Seed = seed
 		found, err := fuzzSchema(ctx, server, seed, o, &rep)
-		if err != nil || found != nil {
-			return rep, found, err
+		if found != nil {
+			all = append(all, found)
+		}
+		if err != nil || len(all) >= max(o.Keep, 1) {
+			return rep, all, err
 		}
 		if o.Progress != nil {
 			o.Progress(rep)
 		}
 	}
-	return rep, nil, nil
+	return rep, all, nil
 }
 
 // fuzzSchema draws a schema and runs cases on it.

@@ -133,7 +133,7 @@ func (g *gen) next(tx byte) string {
 		}
 	default:
 		if n := g.r.IntN(100); n < 16 {
-			return g.oneOf("COMMIT", "COMMIT", "COMMIT", "ROLLBACK", "COMMIT AND CHAIN")
+			return g.oneOf("COMMIT", "COMMIT", "COMMIT", "ROLLBACK")
 		} else if n < 24 {
 			return g.oneOf("SAVEPOINT a", "SAVEPOINT a", "SAVEPOINT b", "ROLLBACK TO a", "ROLLBACK TO a", "ROLLBACK TO b", "RELEASE a", "RELEASE b")
 		}

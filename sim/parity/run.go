@@ -101,7 +101,12 @@ func (d *driver) finish(tables []string) error {
 // Run runs the case on the server and the model and returns the divergence, or nil when there is none. refused is what the
 // model does not support, and where the run ended for that reason.
 func Run(server *postgres.Server, c *Case, compareLocks bool) (d *sim.Divergence, refused string, err error) {
-	db, err := server.NewPair(&sim.Setup{Schema: join(c.Schema), Seed: join(c.Seed)}, compareLocks)
+	return runAnew(func(setup *sim.Setup) (sim.Backend, error) { return server.NewPair(setup, compareLocks) }, c)
+}
+
+// runAnew runs the case on a new pair.
+func runAnew(pair func(*sim.Setup) (sim.Backend, error), c *Case) (d *sim.Divergence, refused string, err error) {
+	db, err := pair(&sim.Setup{Schema: join(c.Schema), Seed: join(c.Seed)})
 	if err != nil {
 		return nil, "", err
 	}

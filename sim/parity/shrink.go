@@ -8,11 +8,27 @@ import (
 // Shrink makes a diverging case smaller as long as it still diverges in the same way, and returns it with its divergence. It
 // tries at most budget runs.
 func Shrink(server *postgres.Server, c *Case, first *sim.Divergence, compareLocks bool, budget int) (*Case, *sim.Divergence) {
+	return shrink(func(setup *sim.Setup) (sim.Backend, error) { return server.NewPair(setup, compareLocks) }, c, first, budget)
+}
+
+func shrink(pair func(*sim.Setup) (sim.Backend, error), c *Case, first *sim.Divergence, budget int) (*Case, *sim.Divergence) {
+	// Making a database is most of the price of a run, so that the steps are removed in one.
+	steps, err := pair(&sim.Setup{Schema: join(c.Schema), Seed: join(c.Seed)})
+	if err != nil {
+		return c, first
+	}
+	fixed := true // the schema and seed are those of the case
 	same := func(try *Case) *sim.Divergence {
 		if budget--; budget < 0 {
 			return nil
 		}
-		d, _, err := Run(server, try, compareLocks)
+		var d *sim.Divergence
+		var err error
+		if fixed {
+			d, _, err = runOn(steps, try)
+		} else {
+			d, _, err = runAnew(pair, try)
+		}
 		if err != nil || d == nil || d.What != first.What {
 			return nil
 		}
@@ -43,6 +59,17 @@ func Shrink(server *postgres.Server, c *Case, first *sim.Divergence, compareLock
 			break
 		}
 	}
+	for i := range best.Steps {
+		if best.Steps[i].Pick != 0 {
+			try := best.without(0, 0)
+			try.Steps[i].Pick = 0
+			keep(try)
+		}
+	}
+	fixed = false
+	if err := steps.Shutdown(); err != nil {
+		return best, found
+	}
 	for i := len(best.Seed) - 1; i >= 0; i-- {
 		try := *best
 		try.Seed = remove(best.Seed, i)
@@ -52,13 +79,6 @@ func Shrink(server *postgres.Server, c *Case, first *sim.Divergence, compareLock
 		try := *best
 		try.Schema = remove(best.Schema, i)
 		keep(&try)
-	}
-	for i := range best.Steps {
-		if best.Steps[i].Pick != 0 {
-			try := best.without(0, 0)
-			try.Steps[i].Pick = 0
-			keep(try)
-		}
 	}
 	return best, found
 }

@@ -42,8 +42,8 @@ const (
 )
 
 // config is for speed and for throwing away. Settings that make plans and waits repeatable belong to sessions, not to the
-// cluster, so that isolationtester's files run as they do elsewhere. wal_level is the lowest at which nothing a scenario does
-// is refused; autovacuum would make dead tuples disappear at times of its own.
+// cluster, so that isolationtester's files run as they do elsewhere. wal_level is the default because a lower one changes
+// behaviour: LOCK TABLE in ACCESS EXCLUSIVE MODE then takes no transaction id. autovacuum would make dead tuples disappear at times of its own.
 const config = `
 listen_addresses = ''
 unix_socket_directories = '%s'
@@ -51,7 +51,7 @@ unix_socket_permissions = 0700
 fsync = off
 synchronous_commit = off
 full_page_writes = off
-wal_level = minimal
+wal_level = replica
 max_wal_senders = 0
 shared_buffers = 64MB
 max_connections = 100

@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"simrun/model"
@@ -33,9 +34,12 @@ func (p *Pair) compareLocks(session int) error {
 // lockTexts are the locks in words, sorted, without numbers that differ between servers: of a transaction id it says only
 // whether it is the session's own.
 func lockTexts(locks []model.Lock) []string {
-	list := make([]string, len(locks))
-	for i, l := range locks {
+	var list []string
+	for _, l := range locks {
 		object := l.Relation
+		if _, err := strconv.Atoi(object); err == nil {
+			continue // the counter behind gen_random_uuid(), which has no name
+		}
 		switch {
 		case l.LockType == "transactionid" && l.Mode == "ExclusiveLock":
 			object = "self"
@@ -44,17 +48,18 @@ func lockTexts(locks []model.Lock) []string {
 		case l.LockType == "advisory":
 			object = l.Key
 		}
-		list[i] = l.LockType + " " + object + " " + l.Mode
+		text := l.LockType + " " + object + " " + l.Mode
 		if !l.Granted {
-			list[i] += " (waits)"
+			text += " (waits)"
 		}
+		list = append(list, text)
 	}
 	slices.Sort(list)
 	return list
 }
 
-// locks lists the session's rows of pg_locks in the same words. Left out are locks on catalogs, on indexes and
-// sequences and on schema simrun, which the model does not take, and the lock on the session's own virtual transaction.
+// locks lists the session's rows of pg_locks in the same words. Left out are locks on catalogs, on indexes and on schema
+// simrun, which the model does not take, and the lock on the session's own virtual transaction.
 func (b *Backend) locks(session int) ([]string, error) {
 	s := b.session(session)
 	if s == nil {
@@ -69,7 +74,7 @@ func (b *Backend) locks(session int) ([]string, error) {
 			ELSE '' END || ' ' || l.mode || CASE WHEN l.granted THEN '' ELSE ' (waits)' END
 		FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_class c ON c.oid = l.relation
 		WHERE l.pid = %d AND l.locktype <> 'virtualxid'
-			AND (l.relation IS NULL OR l.relation >= 16384 AND c.relkind IN ('r', 'p', 'v') AND c.relnamespace <> 'simrun'::regnamespace)`, s.w.PID))
+			AND (l.relation IS NULL OR l.relation >= 16384 AND c.relkind IN ('r', 'p', 'v', 'S') AND c.relnamespace <> 'simrun'::regnamespace)`, s.w.PID))
 	if err != nil {
 		return nil, err
 	}
