@@ -2,11 +2,17 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// OneLine is a statement on one line, cut to at most max characters (0 means not cut).
+// OneLine is a statement on one line, cut to at most max characters (0 means not cut). Lines that are comments, as sqlc puts
+// them on top of each statement, are left out.
 func OneLine(sql string, max int) string {
+	if strings.Contains(sql, "--") {
+		lines := strings.Split(sql, "\n")
+		sql = strings.Join(slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), "--") }), "\n")
+	}
 	sql = strings.Join(strings.Fields(sql), " ")
 	if max > 3 && len(sql) > max {
 		return strings.ToValidUTF8(sql[:max-3], "") + "..."

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 
+	_ "simrun/examples/sqlcqueue"
 	_ "simrun/sim/postings"
 	_ "simrun/sim/rings"
 )

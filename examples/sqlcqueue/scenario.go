@@ -7,6 +7,8 @@ import (
 	"simrun/sim"
 )
 
+func init() { sim.Register(Scenario) }
+
 //go:embed schema.sql
 var schema string
 
