@@ -47,8 +47,9 @@ type modelConn struct {
 	index   int
 	reply   sim.Reply
 	blocked bool
-	began   int // when it began to wait, as a count
-	timeout int // deadlock_timeout, in milliseconds
+	began   int      // when it began to wait, as a count
+	timeout int      // deadlock_timeout, in milliseconds
+	notices []string // that came and were not looked at
 }
 
 var deadlockTimeout = regexp.MustCompile(`(?i)deadlock_timeout\s*(?:=|to)\s*'?(\d+)\s*(ms|s|min)?`)
@@ -80,9 +81,7 @@ func (c *modelConn) got(r sim.Reply) error {
 	}
 	for res := r.Result; res != nil; res = res.Next {
 		for _, n := range res.Notices {
-			if c.index > 0 {
-				c.model.notice(c.index-1, modelNotice(n))
-			}
+			c.notices = append(c.notices, modelNotice(n))
 		}
 	}
 	return nil
@@ -131,6 +130,12 @@ func (m *Model) settle() error {
 func (m *Model) patience(session int) int { return m.conns[session].timeout + m.conns[session].began }
 
 func (c *modelConn) Await(mayStop bool) (State, error) {
+	for _, text := range c.notices {
+		if c.index > 0 {
+			c.model.notice(c.index-1, text)
+		}
+	}
+	c.notices = nil
 	switch {
 	case !c.blocked:
 		return Answered, nil
@@ -155,7 +160,7 @@ func (c *modelConn) Answer() Answer {
 			cells := make([]string, len(row))
 			for i, v := range row {
 				if v.Valid {
-					cells[i] = v.Text()
+					cells[i] = regressText(v)
 				}
 			}
 			t.Rows = append(t.Rows, cells)
@@ -166,6 +171,15 @@ func (c *modelConn) Answer() Answer {
 		a.Err = e.Severity + ":  " + e.Message + "\n"
 	}
 	return a
+}
+
+// regressText is the text of a value with the date style of pg_isolation_regress, which the model, always at ISO, lacks.
+func regressText(v types.Value) string {
+	text := v.Text()
+	if v.T.Kind == types.Date && len(text) == len("2006-01-02") {
+		return text[5:] + "-" + text[:4]
+	}
+	return text
 }
 
 // Notified returns nothing: the model has no NOTIFY.

@@ -194,7 +194,10 @@ func (r *Runner) steps(p Permutation) error {
 			}
 		}
 		sql := r.Spec.Sessions[l.Session].Steps[l.Step].SQL
-		if err := r.conns[l.Session+1].Send(sql); err != nil {
+		var refused *Refused
+		if err := r.conns[l.Session+1].Send(sql); errors.As(err, &refused) {
+			return err
+		} else if err != nil {
 			return r.fail("failed to send query for step %s: %s\n", l.Name, err)
 		}
 		a := active{launch: l, goals: make([]int, len(l.Markers))}
