@@ -143,6 +143,10 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 		w.observe(i, kind, eager, &reply, &lostObservation, commits)
 		return
 	}
+	if b, ok := w.db.(*shared); ok && kind != StepCancel && kind != StepSerialization {
+		w.observe(i, kind, eager, &reply, &b.last.obs, commits)
+		return
+	}
 	o := replyObservation(reply)
 	w.observe(i, kind, eager, &reply, &o, commits)
 }

@@ -92,6 +92,16 @@ type Request struct {
 	// Args are the parameters $1.. as the actor gave them; the backend encodes them for the types that the statement's
 	// analysis gives them, as pgx does. nil means the simple protocol, as in pgx, and may hold several statements.
 	Args []any
+
+	hash uint64 // of both; 0 when not yet made
+}
+
+func (r *Request) hashed() uint64 {
+	h := hashString(mix(91, b2u(r.Args != nil)), r.SQL)
+	for _, a := range r.Args {
+		h = hashAny(h, a)
+	}
+	return max(h, 1)
 }
 
 // Reply, Result, Field, Lock and Error are the database's answers, the same for every backend.

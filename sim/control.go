@@ -23,8 +23,7 @@ type node struct {
 	obs    observation
 	at     int // number of observations since the start
 
-	answers atomic.Pointer[answers]
-	mu      sync.Mutex                // guards growth of answers
+	answers table[edge, *edge]
 	live    atomic.Pointer[coroutine] // a coroutine that stands here, if one does
 }
 
@@ -38,55 +37,7 @@ type edge struct {
 	err    error  // the actor broke its contract
 }
 
-// answers is an open-addressing table of the edges of a node: read without a lock, written under the node's.
-type answers struct {
-	slots []atomic.Pointer[edge]
-	used  int
-}
-
-func (a *answers) find(obs uint64) *edge {
-	if a == nil {
-		return nil
-	}
-	mask := uint64(len(a.slots) - 1)
-	for i := obs & mask; ; i = (i + 1) & mask {
-		e := a.slots[i].Load()
-		if e == nil || e.obs == obs {
-			return e
-		}
-	}
-}
-
-func (a *answers) put(e *edge) {
-	mask := uint64(len(a.slots) - 1)
-	i := e.obs & mask
-	for a.slots[i].Load() != nil {
-		i = (i + 1) & mask
-	}
-	a.slots[i].Store(e)
-	a.used++
-}
-
-func (n *node) add(e *edge) {
-	a := n.answers.Load()
-	switch {
-	case a == nil:
-		a = &answers{slots: make([]atomic.Pointer[edge], 2)}
-		a.put(e)
-		n.answers.Store(a)
-	case (a.used+1)*4 <= len(a.slots)*3:
-		a.put(e)
-	default:
-		b := &answers{slots: make([]atomic.Pointer[edge], 2*len(a.slots))}
-		for i := range a.slots {
-			if old := a.slots[i].Load(); old != nil {
-				b.put(old)
-			}
-		}
-		b.put(e)
-		n.answers.Store(b)
-	}
-}
+func (e *edge) tableKey() uint64 { return e.obs }
 
 // liveMax is how many coroutines may stand at the nodes of one actor; more would cost memory only.
 const liveMax = 2048
@@ -113,7 +64,7 @@ func newGraph(spec *ActorSpec) *graph {
 
 // answer returns what the actor does when it observes o at n.
 func (n *node) answer(o *observation) *edge {
-	if e := n.answers.Load().find(o.hash); e != nil {
+	if e := n.answers.find(o.hash); e != nil {
 		return e
 	}
 	return n.graph.explore(n, *o)
@@ -121,9 +72,9 @@ func (n *node) answer(o *observation) *edge {
 
 // explore runs the actor's code.
 func (g *graph) explore(n *node, o observation) *edge {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if e := n.answers.Load().find(o.hash); e != nil {
+	n.answers.mu.Lock()
+	defer n.answers.mu.Unlock()
+	if e := n.answers.find(o.hash); e != nil {
 		return e
 	}
 	co := n.live.Swap(nil)
@@ -141,8 +92,7 @@ func (g *graph) explore(n *node, o observation) *edge {
 	}
 	e.events = co.events
 	e.to, e.err = g.intern(n, o, co, ask)
-	n.add(e)
-	return e
+	return n.answers.put(e)
 }
 
 // intern returns the node that the coroutine stands at.

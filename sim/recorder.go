@@ -80,6 +80,8 @@ func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []E
 	}
 	if w.recording() {
 		w.trace.add(w, s)
+	} else if w.lockMonitors && s.SQL != "" {
+		s.Acquired = append([]Lock(nil), w.db.(LockTracker).Acquired(i)...)
 	}
 	if changed {
 		s.Committed = w

@@ -105,7 +105,7 @@ type Invariant struct {
 	Monitor func() Monitor
 	// Run judges a whole run (WholeRun).
 	Run func(t *Trace) string
-	// NeedsLocks is true when Run reads Step.Acquired.
+	// NeedsLocks is true when Run or Monitor reads Step.Acquired.
 	NeedsLocks bool
 }
 

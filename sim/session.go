@@ -129,8 +129,10 @@ func (s *session) request(ctx context.Context, sql string, args []any) (*Result,
 		return nil, errBusy
 	}
 	stmt := classify(sql)
+	req := Request{SQL: sql, Args: args}
+	req.hash = req.hashed()
 	o := s.co.ask(&pending{
-		kind: askSQL, req: Request{SQL: sql, Args: args},
+		kind: askSQL, req: req,
 		commit: stmt == stmtCommit && s.tx == 'T', auto: s.tx == 'I' && stmt == stmtOther, reads: s.tx == 'I' && onlyReads(sql),
 		repeatable: s.settings.repeatable(), lockTimeout: s.settings.lockTimeout(), clock: asksTime(sql),
 	})

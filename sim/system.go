@@ -19,6 +19,9 @@ type Options struct {
 	Record bool
 	// Locks has the trace tell the locks that each step acquired, when the backend can, also when no invariant needs them.
 	Locks bool
+	// Share keeps the databases and the steps between them, for all worlds: for searches, and for runs of small scenarios. It
+	// has no effect on a backend that cannot be copied.
+	Share bool
 	// Footprints has Footprint tell what a step touched, when the backend can; otherwise each step conflicts with all others.
 	Footprints bool
 }
@@ -33,25 +36,26 @@ type System struct {
 
 // plan is what all forks of a System share. It is not changed after NewSystem, but for the caches, which are safe to share.
 type plan struct {
-	setup     *Setup
-	opts      Options
-	backend   Backend // of a Cloner the state that runs begin with; otherwise the one that runs share
-	cloner    Cloner  // the same, or nil
-	graphs    []*graph
-	required  int  // actors that are no daemons
-	tracks    bool // the backend tells acquired locks
-	prints    bool // the backend tells footprints
-	monitored []int
-	always    []int
-	quiescent []int
-	wholeRun  []int
-	stateful  bool                // an Always or Quiescent invariant reads more than committed data
-	watched   bool                // someone wants the Steps
-	clocked   bool                // the schema asks for the time
-	needLocks bool                // a WholeRun invariant reads the acquired locks
-	names     [][stepKinds]string // of each actor's choices, but for StepChoose
-	verdicts  verdicts
-	memos     memos
+	setup        *Setup
+	opts         Options
+	backend      Backend // of a Cloner the state that runs begin with; otherwise the one that runs share
+	cloner       Cloner  // the same, or nil
+	graphs       []*graph
+	required     int  // actors that are no daemons
+	tracks       bool // the backend tells acquired locks
+	prints       bool // the backend tells footprints
+	monitored    []int
+	always       []int
+	quiescent    []int
+	wholeRun     []int
+	stateful     bool                // an Always or Quiescent invariant reads more than committed data
+	watched      bool                // someone wants the Steps
+	clocked      bool                // the schema asks for the time
+	needLocks    bool                // a WholeRun invariant reads the acquired locks
+	lockMonitors bool                // a monitor reads the acquired locks
+	names        [][stepKinds]string // of each actor's choices, but for StepChoose
+	verdicts     verdicts
+	memos        memos
 }
 
 var (
@@ -76,7 +80,7 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 			p.required++
 		}
 	}
-	if t, ok := backend.(LockTracker); ok && opts.Record && (opts.Locks || p.needLocks) {
+	if t, ok := backend.(LockTracker); ok && (opts.Record && (opts.Locks || p.needLocks) || p.lockMonitors) {
 		t.Track(true)
 		p.tracks = true
 	}
@@ -97,6 +101,10 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 	if p.cloner != nil {
 		if err := p.open(backend); err != nil {
 			return nil, err
+		}
+		if opts.Share {
+			p.cloner = share(p.cloner, setup.Actors, p.tracks, p.prints)
+			p.backend = p.cloner
 		}
 	}
 	return s, nil
@@ -134,6 +142,7 @@ func (p *plan) check() error {
 		}
 		p.stateful = p.stateful || inv.Check != nil
 		p.needLocks = p.needLocks || inv.NeedsLocks
+		p.lockMonitors = p.lockMonitors || inv.NeedsLocks && inv.Kind == Monitored
 	}
 	p.clocked = asksTime(p.setup.Schema)
 	p.watched = p.opts.Record || len(p.monitored) > 0

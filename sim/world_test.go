@@ -417,3 +417,35 @@ func TestBatchIsAnImplicitTransaction(t *testing.T) {
 		t.Errorf("the batch ended with %v", err)
 	}
 }
+
+func TestSharedDatabasesChangeNothing(t *testing.T) {
+	setup := deadlockSetup()
+	setup.Actors = append(setup.Actors, ActorSpec{Name: "c", Run: ActorFunc(increment)})
+	setup.Faults = Faults{Crash: 1, Cancel: 1, ConnLost: 1, CommitUnknown: 1}
+	var want *scheduler.Result
+	for _, share := range []bool{false, true} {
+		for _, workers := range []int{1, 2} {
+			s, err := NewSystem(setup, newFake(map[string]int{"x": 0, "y": 0}), Options{Share: share})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := scheduler.Search(context.Background(), s, scheduler.Options{Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = res
+			}
+			if res.States != want.States || res.Transitions != want.Transitions || res.Completed != want.Completed || res.Depth != want.Depth {
+				t.Errorf("share %v, %d workers: %v; want %v", share, workers, res, want)
+			}
+		}
+	}
+	for seed := range uint64(50) {
+		_, a := runOn(t, setup, newFake(map[string]int{"x": 0, "y": 0}), seed, Options{})
+		_, b := runOn(t, setup, newFake(map[string]int{"x": 0, "y": 0}), seed, Options{Share: true})
+		if d := cmp.Diff(digests(a), digests(b)); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+	}
+}

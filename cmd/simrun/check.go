@@ -66,7 +66,7 @@ finds by partial-order reduction; --states then bounds the number of classes.`,
 			}
 			return a.checkClasses(c.Context(), s, open, opt, dir)
 		}
-		setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy})
+		setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy, Share: true})
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ const interleavingsMax = 1_000_000
 // checkClasses explores the model with partial-order reduction, and makes one run of each class of equivalent interleavings on
 // the server. Whole runs are judged too.
 func (a *app) checkClasses(ctx context.Context, s replay.Spec, open replay.Opener, opt scheduler.Options, dir string) error {
-	setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy, Footprints: true})
+	setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy, Footprints: true, Share: true})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,233 @@
+package sim
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A search comes to the same database by many ways: worlds that differ in what actors have observed, or in what monitors
+// remember, have the same database much more often than not. So databases are nodes of a graph, as control states are: a node
+// is a database that nobody changes, its edges are the requests made of it so far, each with the reply and the database that it
+// led to. A request that was made before costs a lookup, and a copy of a world copies a pointer.
+//
+// Databases with equal fingerprints are one node. What may differ between them, such as the numbers of transactions in words of
+// a reply, is then that of whichever came first; nothing that an actor can observe does.
+
+// shared is a Cloner over the graph.
+type shared struct {
+	graph *dbGraph
+	at    *dbNode
+	last  *dbEdge
+}
+
+// dbGraph holds the nodes by fingerprint.
+type dbGraph struct {
+	specs  []ActorSpec
+	locks  bool // edges tell the locks acquired
+	prints bool // edges tell footprints
+	shards [64]dbShard
+}
+
+type dbShard struct {
+	mu    sync.Mutex
+	nodes map[uint64]*dbNode
+}
+
+// shardMax is how many nodes a shard keeps; a full one is emptied, and its nodes live on as long as worlds stand at them.
+const shardMax = 1 << 14
+
+// dbNode is a database. Everything that touches db holds mu, because even reading it may use its scratch memory.
+type dbNode struct {
+	hash  uint64
+	woken []int
+	edges table[dbEdge, *dbEdge]
+
+	mu        sync.Mutex
+	db        Cloner
+	committed atomic.Uint64 // CommittedFingerprint, 0 when not yet asked
+	cycle     atomic.Pointer[[]int]
+}
+
+// dbEdge is a request and what came of it.
+type dbEdge struct {
+	key           uint64
+	to            *dbNode
+	obs           observation // of the reply
+	locks         []Lock
+	reads, writes []uint64
+}
+
+func (e *dbEdge) tableKey() uint64 { return e.key }
+
+type dbOp uint8
+
+const (
+	opSubmit dbOp = iota + 1
+	opResume
+	opInterrupt
+	opOpen
+	opClose
+	opSetNow
+)
+
+// share puts a graph around a database, which the graph owns from now on.
+func share(db Cloner, specs []ActorSpec, locks, prints bool) *shared {
+	g := &dbGraph{specs: specs, locks: locks, prints: prints}
+	for i := range g.shards {
+		g.shards[i].nodes = map[uint64]*dbNode{}
+	}
+	return &shared{graph: g, at: g.intern(db)}
+}
+
+// intern returns the node of a database.
+func (g *dbGraph) intern(db Cloner) *dbNode {
+	hash := db.Fingerprint()
+	s := &g.shards[hash>>58]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.nodes[hash]; n != nil {
+		return n
+	}
+	if len(s.nodes) >= shardMax {
+		clear(s.nodes)
+	}
+	n := &dbNode{hash: hash, db: db, woken: db.Woken(nil)}
+	s.nodes[hash] = n
+	return n
+}
+
+// request is an operation with its arguments; most operations use few of them.
+type request struct {
+	op   dbOp
+	i    int
+	req  *Request
+	code string
+	now  time.Time
+}
+
+// step makes the request of the present node, or finds what came of it.
+func (b *shared) step(key uint64, r request) (Reply, error) {
+	e := b.at.edges.find(key)
+	if e == nil {
+		var err error
+		if e, err = b.graph.explore(b.at, key, r); err != nil {
+			return Reply{}, err
+		}
+	}
+	b.at, b.last = e.to, e
+	return e.obs.reply, nil
+}
+
+func (g *dbGraph) explore(n *dbNode, key uint64, r request) (*dbEdge, error) {
+	n.mu.Lock()
+	db := n.db.Clone().(Cloner)
+	n.mu.Unlock()
+	var reply Reply
+	var err error
+	switch r.op {
+	case opSubmit:
+		reply, err = db.Submit(r.i, *r.req)
+	case opResume:
+		reply, err = db.Resume(r.i)
+	case opInterrupt:
+		reply, err = db.Interrupt(r.i, r.code)
+	case opOpen:
+		err = db.Open(r.i, g.specs[r.i])
+	case opClose:
+		err = db.Close(r.i)
+	case opSetNow:
+		err = db.SetNow(r.now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &dbEdge{key: key, obs: replyObservation(reply)}
+	if g.locks {
+		e.locks = append(e.locks, db.(LockTracker).Acquired(r.i)...)
+	}
+	if g.prints {
+		reads, writes := db.(Footprinter).Footprint()
+		e.reads, e.writes = append(e.reads, reads...), append(e.writes, writes...)
+	}
+	e.to = g.intern(db)
+	return n.edges.add(e), nil
+}
+
+func (b *shared) Submit(i int, req Request) (Reply, error) {
+	h := req.hash
+	if h == 0 {
+		h = req.hashed()
+	}
+	return b.step(mix(h, uint64(i)<<8|uint64(opSubmit)), request{op: opSubmit, i: i, req: &req})
+}
+
+func (b *shared) Resume(i int) (Reply, error) {
+	return b.step(mix(81, uint64(i)<<8|uint64(opResume)), request{op: opResume, i: i})
+}
+
+func (b *shared) Interrupt(i int, code string) (Reply, error) {
+	return b.step(hashString(uint64(i)<<8|uint64(opInterrupt), code), request{op: opInterrupt, i: i, code: code})
+}
+
+func (b *shared) Open(i int, _ ActorSpec) error {
+	_, err := b.step(mix(82, uint64(i)<<8|uint64(opOpen)), request{op: opOpen, i: i})
+	return err
+}
+
+func (b *shared) Close(i int) error {
+	_, err := b.step(mix(83, uint64(i)<<8|uint64(opClose)), request{op: opClose, i: i})
+	return err
+}
+
+func (b *shared) SetNow(t time.Time) error {
+	_, err := b.step(mix(uint64(t.UnixNano()), uint64(opSetNow)), request{op: opSetNow, now: t})
+	return err
+}
+
+func (b *shared) Woken(buf []int) []int { return append(buf, b.at.woken...) }
+
+func (b *shared) Deadlock() []int {
+	n := b.at
+	if c := n.cycle.Load(); c != nil {
+		return *c
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := n.db.Deadlock()
+	n.cycle.Store(&c)
+	return c
+}
+
+func (b *shared) Clone() Backend {
+	return &shared{graph: b.graph, at: b.at}
+}
+
+func (b *shared) Fingerprint() uint64 { return b.at.hash }
+
+func (b *shared) CommittedFingerprint() uint64 {
+	n := b.at
+	if c := n.committed.Load(); c != 0 {
+		return c
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	c := max(n.db.CommittedFingerprint(), 1)
+	n.committed.Store(c)
+	return c
+}
+
+func (b *shared) Query(sql string) (*Result, error) {
+	b.at.mu.Lock()
+	defer b.at.mu.Unlock()
+	return b.at.db.Query(sql)
+}
+
+// Reset does nothing: runs begin with copies.
+func (b *shared) Reset() error    { return nil }
+func (b *shared) Shutdown() error { return nil }
+
+func (b *shared) Track(bool)                          {}
+func (b *shared) TrackFootprints(bool)                {}
+func (b *shared) Acquired(int) []Lock                 { return b.last.locks }
+func (b *shared) Footprint() (reads, writes []uint64) { return b.last.reads, b.last.writes }
