@@ -123,6 +123,10 @@ func (x *Exec) enterIndexes(s *session, r *relation, o *op, row *Row, arbiter fu
 			r.wget(o.made).indexed = o.index
 			return false, err
 		}
+		// A key is entered, or found to be a duplicate, only after a look at what SSI says by now.
+		if err := x.st.serDoomed(s); err != nil {
+			return false, err
+		}
 		if found != 0 {
 			return false, duplicate(&r.specs[i], row)
 		}
@@ -383,7 +387,12 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 	if hot {
 		kind = wHotUpdate
 	}
-	lockers := v.lockers // of transactions that an UPDATE of this kind need not wait for, or of this one
+	// The new version carries the locks of transactions that the UPDATE need not wait for, and of this one; a single one as
+	// KEY SHARE, which is all that Postgres writes down then.
+	lockers := v.lockers
+	if len(lockers) == 1 && lockers[0].mode != KeyShare {
+		lockers = []locker{{lockers[0].xid, KeyShare}}
+	}
 	n := r.add(version{row: row, xmin: stamp(xid), cmin: snap.cid, prev: tid, lockers: lockers})
 	made := n.tid
 	if hot {

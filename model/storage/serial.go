@@ -190,6 +190,14 @@ func (st *State) serWrite(s *session, r *relation, rows ...*Row) error {
 	return nil
 }
 
+// serDoomed returns the error of a transaction that SSI has doomed.
+func (st *State) serDoomed(s *session) error {
+	if s.ser != 0 && st.ser.find(s.ser).doomed {
+		return errSerialize("Canceled on identification as a pivot, during conflict in checking")
+	}
+	return nil
+}
+
 // conflict enters reader -> writer, found by me, which is one of them, unless that completes a dangerous structure; then the
 // writer is doomed, or me fails.
 func (c *serials) conflict(reader, writer, me *serial) error {
