@@ -92,6 +92,7 @@ func (a *analyzer) indexKey(r *Relation, ix *Index) (func(*storage.Row) ([]types
 	keys := make([]evalFn, len(ix.Cols))
 	for i, c := range ix.Cols {
 		if c >= 0 {
+			used[c] = true
 			v := &varExpr{rel: rel, col: c, t: r.Columns[c].Type}
 			keys[i] = v.compile(&sub.shape)
 			continue
