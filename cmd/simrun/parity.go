@@ -27,6 +27,7 @@ func (a *app) parityVerb() *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 1, "the first seed; each schema has its own, counting up")
 	f.IntVar(&o.Steps, "steps", 10000, "how many statements to run")
 	f.BoolVar(&o.CompareLocks, "compare-locks", false, "compare pg_locks after each step too")
+	f.IntVar(&o.Keep, "keep", 1, "how many divergences to find before it ends")
 	f.StringVar(&url, "postgres", "auto", "the server: auto starts a throw-away one, otherwise a URL")
 	f.StringVar(&out, "out", ".", "the folder for the case that a divergence is shrunk to")
 	cmd.RunE = func(c *cobra.Command, _ []string) error {
@@ -51,12 +52,12 @@ func (a *app) parityVerb() *cobra.Command {
 	return cmd
 }
 
-func (a *app) parityReport(r parity.Report, found *parity.Found, version int, out string) error {
+func (a *app) parityReport(r parity.Report, found []*parity.Found, version int, out string) error {
 	if a.json {
 		if err := a.write(struct {
 			parity.Report
-			Server int           `json:"server"`
-			Found  *parity.Found `json:"found,omitempty"`
+			Server int             `json:"server"`
+			Found  []*parity.Found `json:"found,omitempty"`
 		}{r, version, found}); err != nil {
 			return err
 		}
@@ -66,20 +67,21 @@ func (a *app) parityReport(r parity.Report, found *parity.Found, version int, ou
 		}
 		fmt.Fprintf(a.out, "PostgreSQL %d: %d statements in %d runs on %d schemas\n", version/10000, r.Steps, r.Runs, r.Schemas)
 	}
-	if found == nil {
+	if len(found) == 0 {
 		if !a.json {
 			fmt.Fprintln(a.out, "no divergence")
 		}
 		return nil
 	}
-	found.Shrunk.Doc = found.Divergence.Error()
-	file := filepath.Join(out, fmt.Sprintf("parity-%d.spec", found.Seed))
-	if err := os.WriteFile(file, []byte(found.Shrunk.String()), 0o644); err != nil {
-		return err
+	for _, f := range found {
+		f.Shrunk.Doc = f.Divergence.Error()
+		file := filepath.Join(out, fmt.Sprintf("parity-%d.spec", f.Seed))
+		if err := os.WriteFile(file, []byte(f.Shrunk.String()), 0o644); err != nil {
+			return err
+		}
+		if !a.json {
+			fmt.Fprintf(a.out, "seed %d, in %d steps:\n%s\nsaved as %s\n", f.Seed, len(f.Shrunk.Steps), f.Shrunk, file)
+		}
 	}
-	if !a.json {
-		fmt.Fprintf(a.out, "seed %d, in %d steps:\n%s\n", found.Seed, len(found.Shrunk.Steps), found.Shrunk)
-		fmt.Fprintf(a.out, "saved as %s\n", file)
-	}
-	return found.Divergence
+	return found[0].Divergence
 }
