@@ -14,7 +14,6 @@ type catalog struct {
 	byName  map[objectKey]int // the newest entry of objects for a name; entries link to older ones
 	version uint64            // changes with every change of what anybody may find
 	sum     uint64            // of the hashes of the objects
-	busy    int               // undo entries of transactions in progress
 }
 
 type objectKey struct{ class, name string }

@@ -117,9 +117,12 @@ func (s *session) log(k writeKind, t TableID, tid TID) {
 	s.writes = append(s.writes, write{k, t, tid})
 }
 
+// keepMax is how long a list may be whose memory is kept.
+const keepMax = 1024
+
 // reset empties one of the slices of s, keeping its memory when it is the session's own.
 func reset[T any](s *session, bit uint8, p *[]T) {
-	if s.shared&bit != 0 {
+	if s.shared&bit != 0 || cap(*p) > keepMax {
 		*p = nil
 		s.shared &^= bit
 		return
