@@ -104,6 +104,6 @@ const (
 	SelfModified         // already changed by this very command
 	Updated              // updated by a transaction that committed: the newest version comes along for a re-check (READ COMMITTED)
 	Deleted              // deleted by a transaction that committed
-	WouldBlock           // SkipLocked or NoWait and locked
-	Invisible            // never visible to the snapshot
+	WouldBlock           // locked, and the policy is SkipLocked (with NoWait that is an error)
+	Invisible            // not visible to the command: inserted or ended by it, or by a transaction in progress
 )
