@@ -95,6 +95,9 @@ func (in Instance) Build(seed uint64) (setup *Setup, drawn bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
+	if s.Build == nil {
+		return nil, false, fmt.Errorf("scenario %s is an experiment on a server: simrun run --scenario %s --backend postgres", s.Name, s.Name)
+	}
 	src := &countingSource{src: rand.NewPCG(seed, 0x7365747570)}
 	setup, err = s.Build(Config{Variant: in.Variant, Mutants: in.Mutants, Params: in.Params, Rand: rand.New(src)})
 	if err != nil {

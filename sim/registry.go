@@ -12,8 +12,8 @@ var scenarios = map[string]*Scenario{}
 // scenario that cannot be built.
 func Register(s *Scenario) {
 	switch {
-	case s.Name == "" || s.Build == nil || len(s.Variants) == 0:
-		panic(fmt.Sprintf("sim.Register: scenario %q needs a name, a variant and a Build function", s.Name))
+	case s.Name == "" || (s.Build == nil) == (s.Experiment == nil) || len(s.Variants) == 0:
+		panic(fmt.Sprintf("sim.Register: scenario %q needs a name, a variant, and either a Build or an Experiment function", s.Name))
 	case scenarios[s.Name] != nil:
 		panic(fmt.Sprintf("sim.Register: scenario %q is registered twice", s.Name))
 	}

@@ -1,6 +1,11 @@
 package sim
 
-import "math/rand/v2"
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/jackc/pgx/v5"
+)
 
 // Scenario is schema, actors, invariants and bounds, by name, e.g. "rings/flip".
 type Scenario struct {
@@ -12,6 +17,24 @@ type Scenario struct {
 	Params []Param
 	// Build makes one instance. It must be a deterministic function of cfg; swarm scenarios draw their subset from cfg.Rand.
 	Build func(cfg Config) (*Setup, error)
+	// Experiment, instead of Build, measures something on a real server in an empty database, which connect opens sessions to.
+	// It is no schedule: `simrun run --backend postgres` makes it, and prints and plots what it found.
+	Experiment func(ctx context.Context, connect func(context.Context) (*pgx.Conn, error)) (*Experiment, error)
+}
+
+// Experiment is what an experiment found.
+type Experiment struct {
+	Title, Text string // Text says what the numbers mean
+	Columns     []string
+	Rows        [][]string
+	X, Y        string // the axes of the plot, with units
+	Series      []ExperimentSeries
+}
+
+// ExperimentSeries is a line of the plot.
+type ExperimentSeries struct {
+	Name string
+	X, Y []float64
 }
 
 // Param is an integer bound of a scenario.

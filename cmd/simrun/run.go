@@ -32,6 +32,9 @@ func (a *app) runCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if e := sim.Lookup(s.Scenario).Experiment; e != nil {
+			return a.experiment(c.Context(), s.Scenario, e)
+		}
 		open, err := a.opener(c.Context())
 		if err != nil {
 			return err
