@@ -64,9 +64,10 @@ func (f *File) Choices() []string {
 	return out
 }
 
-// Name is a name for the file, made of what it holds: "rings-flip-NoSkip-42".
+// Name is a name for the file, made of what it holds: "rings-flip-NoSkip-42.simrun.json", with the mutants after the scenario.
 func (f *File) Name() string {
-	return fmt.Sprintf("%s-%s-%d.simrun.json", strings.ReplaceAll(f.Scenario, "/", "-"), strings.ReplaceAll(f.Violation.Invariant, "/", "-"), f.Seed)
+	parts := append(append([]string{f.Scenario}, f.Mutants...), f.Violation.Invariant, fmt.Sprint(f.Seed))
+	return strings.ReplaceAll(strings.Join(parts, "-"), "/", "-") + ".simrun.json"
 }
 
 // Write writes the file.
