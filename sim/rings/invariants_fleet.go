@@ -75,6 +75,9 @@ func (was *gateWatch) Step(s *sim.Step) (sim.Monitor, string) {
 	}
 	bad := ""
 	for _, e := range s.Events {
+		if e.Kind != sim.EventNote {
+			continue
+		}
 		switch v := e.Value.(type) {
 		case bool:
 			if e.Name == noteForced {
@@ -130,6 +133,9 @@ func (was *stability) Step(s *sim.Step) (sim.Monitor, string) {
 	}
 	bad := ""
 	for _, e := range s.Events {
+		if e.Kind != sim.EventNote {
+			continue
+		}
 		switch v := e.Value.(type) {
 		case fleetSeen:
 			switch {

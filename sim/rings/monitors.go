@@ -160,6 +160,9 @@ func (was *serializers) Step(s *sim.Step) (sim.Monitor, string) {
 	}
 	bad := ""
 	for _, e := range s.Events {
+		if e.Kind != sim.EventNote {
+			continue
+		}
 		switch v := e.Value.(type) {
 		case hold:
 			h.holds[s.Actor] = ringBit(v.Ring)

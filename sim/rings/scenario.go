@@ -27,3 +27,15 @@ func slotsParam(n int) sim.Param {
 func ticksParam(n int) sim.Param {
 	return sim.Param{Name: "ticks", Doc: "ticks of each periodic actor", Default: n, Min: 1, Max: 8}
 }
+
+// isolationParam says which isolation level the sessions default to; nothing in the protocol's release sets one.
+var isolationParam = sim.Param{Name: "isolation", Doc: "1: sessions default to REPEATABLE READ", Default: 0, Max: 1}
+
+// isolate gives the actors their default isolation level.
+func isolate(s *sim.Setup, cfg sim.Config) {
+	for i := range s.Actors {
+		if cfg.Params["isolation"] == 1 {
+			s.Actors[i].Settings = [][2]string{{"default_transaction_isolation", "repeatable read"}}
+		}
+	}
+}

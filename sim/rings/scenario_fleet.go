@@ -9,11 +9,10 @@ import (
 // rings/fleet: a swarm. Each seed draws a start, the number of slots, and a handful of all the actors there are.
 func init() {
 	register(&sim.Scenario{
-		Name: "rings/fleet",
-		Doc:  "A swarm: each seed draws its start and some of all actors, of both versions, before, during and after the flip",
-		Params: []sim.Param{{Name: "actors", Doc: "how many actors a run has", Default: 5, Min: 2, Max: 12},
-			{Name: "isolation", Doc: "1: sessions default to REPEATABLE READ", Default: 0, Max: 1}},
-		Build: build("rings/fleet", buildFleet),
+		Name:   "rings/fleet",
+		Doc:    "A swarm: each seed draws its start and some of all actors, of both versions, before, during and after the flip",
+		Params: []sim.Param{{Name: "actors", Doc: "how many actors a run has", Default: 5, Min: 2, Max: 12}, isolationParam},
+		Build:  build("rings/fleet", buildFleet),
 	})
 }
 
@@ -51,12 +50,10 @@ func buildFleet(cfg sim.Config, p *program) *sim.Setup {
 			e.first = int64(1000 + 100*len(actors))
 			a.Run = e
 		}
-		if cfg.Params["isolation"] == 1 {
-			a.Settings = [][2]string{{"default_transaction_isolation", "repeatable read"}}
-		}
 		actors = append(actors, a)
 	}
 	s := w.setup(actors...)
+	isolate(s, cfg)
 	s.Invariants = append(s.Invariants, retention(w.from.cursors()), standsDown(), foldsOn(), gateInvariant())
 	s.Faults = sim.Faults{Crash: 1, LockTimeout: 2, Cancel: 1, CommitUnknown: 1}
 	s.Witnesses = fleetWitnesses

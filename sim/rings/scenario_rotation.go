@@ -6,10 +6,11 @@ import "simrun/sim"
 // are handed over. rings/trim: rotators that never idle, and the fold that trims the ledger behind them.
 func init() {
 	register(&sim.Scenario{
-		Name:   "rings/rotation",
-		Doc:    "Two rotators and a pruner on a full ring, where the next slot is the oldest one, under the ledger",
-		Params: []sim.Param{slotsParam(3), ticksParam(2), {Name: "ledger", Doc: "1: the ledger is authoritative, 0: the columns are", Default: 1, Max: 1}},
-		Build:  build("rings/rotation", buildRotation),
+		Name: "rings/rotation",
+		Doc:  "Two rotators and a pruner on a full ring, where the next slot is the oldest one, under the ledger",
+		Params: []sim.Param{slotsParam(3), ticksParam(2), {Name: "ledger", Doc: "1: the ledger is authoritative, 0: the columns are", Default: 1, Max: 1},
+			isolationParam},
+		Build: build("rings/rotation", buildRotation),
 	})
 	register(&sim.Scenario{
 		Name:   "rings/trim",
@@ -52,6 +53,7 @@ func buildRotation(cfg sim.Config, p *program) *sim.Setup {
 		sim.ActorSpec{Name: "enqueuer", Run: enqueuer{p: p, how: p.binaryRoute, ring: queueRing, lane: queueQ, first: 100, jobs: 2}},
 		sim.ActorSpec{Name: "reader", Run: cursorReader{queueRing, 2}},
 	)
+	isolate(s, cfg)
 	s.Faults = sim.Faults{Crash: 1}
 	s.Witnesses = []string{"rotate-0.7: Rotated", "rotate-0.7: SkippedBusy next slot", "prune-0.7 queue: Pruned",
 		"prune-0.7 queue: SkippedActive queue.pending_ready", "enqueue-0.7: Done"}

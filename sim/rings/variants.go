@@ -46,6 +46,14 @@ func repair(p *program) {
 	p.queueGates = p.queueGates.with("pending ready", anyGeneration)
 	p.queueGatesLocked = p.queueGatesLocked.with("pending ready", anyGeneration)
 
+	// Until the flip 0.6.2 binaries read the counts, and know the rollups only.
+	p.emptyQueueSlot = p.emptyQueueSlot.with("record counts", func(t *turn) error {
+		if t.mode == columns {
+			return recordRollups(t)
+		}
+		return recordDeltas(t)
+	})
+
 	// Whoever may not see what others do counts what cannot be judged as a pin.
 	p.standDown = standDown(horizonSafeSQL)
 	p.rollupSlot = p.rollupSlot.with("probe horizon", p.standDown[0].run)
