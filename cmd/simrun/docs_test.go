@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -55,4 +56,120 @@ func matches(got, want string) bool {
 	}
 	re.WriteString("$")
 	return regexp.MustCompile(re.String()).MatchString(got)
+}
+
+// fence finds the blocks of a document by their language.
+var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+
+// TestTutorial does what docs/tutorial.md says, in an empty folder, and looks for what it says comes of it.
+func TestTutorial(t *testing.T) {
+	if os.Getenv("SIMRUN_LONG") == "" {
+		t.Skip("SIMRUN_LONG is not set")
+	}
+	text, err := os.ReadFile("../../docs/tutorial.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := tutorial{T: t, dir: t.TempDir(), root: root}
+	for _, block := range fence.FindAllStringSubmatch(string(text), -1) {
+		switch language, body := block[1], block[2]; language {
+		case "go":
+			d.save(body)
+		case "diff":
+			d.edit(body)
+		case "console":
+			d.session(body)
+		default:
+			t.Fatalf("a block of %q", language)
+		}
+	}
+	if d.ran != 7 {
+		t.Errorf("%d commands; were some lost?", d.ran)
+	}
+}
+
+type tutorial struct {
+	*testing.T
+	dir, root string
+	ran       int
+}
+
+// save writes a file whose name is its first line; a block without one is added to bank_test.go.
+func (d *tutorial) save(body string) {
+	first, rest, _ := strings.Cut(body, "\n")
+	name, ok := strings.CutPrefix(first, "// ")
+	if !ok {
+		name = "bank_test.go"
+		rest = d.read(name) + "\n" + body
+	}
+	d.write(name, rest)
+}
+
+// edit replaces the line that begins with "-" by those that begin with "+".
+func (d *tutorial) edit(body string) {
+	var was string
+	var now []string
+	for _, line := range strings.Split(strings.TrimRight(body, "\n"), "\n") {
+		if line[0] == '-' {
+			was = line[1:]
+		} else {
+			now = append(now, line[1:])
+		}
+	}
+	for _, name := range []string{"bank.go", "bank_test.go"} {
+		if text := d.read(name); strings.Count(text, was+"\n") == 1 {
+			d.write(name, strings.Replace(text, was, strings.Join(now, "\n"), 1))
+			return
+		}
+	}
+	d.Fatalf("no file has the line\n%s", was)
+}
+
+// session runs the commands; each line that they are said to print must be printed, but for times and line numbers. Which of
+// several shortest schedules is shown depends on the hashes of states, so the steps are not compared.
+func (d *tutorial) session(body string) {
+	for _, example := range strings.Split(body, "$ ")[1:] {
+		command, want, _ := strings.Cut(example, "\n")
+		args := strings.Fields(strings.ReplaceAll(command, "../simrun", d.root))
+		c := exec.Command(args[0], args[1:]...)
+		c.Dir = d.dir
+		out, err := c.CombinedOutput()
+		if got := err == nil; got == strings.Contains(want, "FAIL") {
+			d.Fatalf("$ %s\n%s%v", command, out, err)
+		}
+		d.ran++
+		printed := map[string]bool{}
+		for _, line := range strings.Split(string(out), "\n") {
+			printed[unstable.ReplaceAllString(strings.TrimSpace(line), "")] = true
+		}
+		for _, line := range strings.Split(want, "\n") {
+			if line = unstable.ReplaceAllString(strings.TrimSpace(line), ""); !steps.MatchString(line) && !printed[line] {
+				d.Errorf("$ %s\ndoes not print %q, but\n%s", command, line, out)
+			}
+		}
+	}
+}
+
+// unstable is what differs from run to run.
+var unstable = regexp.MustCompile(`\(\d+\.\d+s\)|_test\.go:\d+|from step \d+ on`)
+
+// steps are the lines of a timeline, of a drift, and those that stand for others.
+var steps = regexp.MustCompile(`^(\d+ .*|\|.*|ends|step .*|it was: .*|now: .*|\.\.\.)?$`)
+
+func (d *tutorial) read(name string) string {
+	text, err := os.ReadFile(filepath.Join(d.dir, name))
+	if err != nil {
+		d.Fatal(err)
+	}
+	return string(text)
+}
+
+func (d *tutorial) write(name, text string) {
+	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o644); err != nil {
+		d.Fatal(err)
+	}
 }
