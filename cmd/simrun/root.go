@@ -46,6 +46,7 @@ func usage(format string, args ...any) error { return &exit{exitUsage, fmt.Error
 func execute(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	a := &app{out: stdout, errs: stderr}
 	defer a.close()
 	root := a.root()
@@ -65,7 +66,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	case errors.As(err, &e):
 		code = e.code
 	case ctx.Err() != nil:
-		code = exitCouldNot
+		err, code = errors.New("interrupted"), exitCouldNot
 	default:
 		code = exitCouldNot
 	}
