@@ -20,13 +20,13 @@ func (i insertion) do(ctx context.Context, db session, rows []Posting) (int, err
 		return 0, nil
 	}
 	if i.one != "" {
-		return exec(ctx, db, i.one, named{"rows": rows})
+		return exec(ctx, db, i.one, rowsOf(rows))
 	}
 	inserted := 0
 	body := func(db session) error {
 		inserted = 0
 		for r := range rows {
-			n, err := exec(ctx, db, i.record, named{"rows": rows[r : r+1]})
+			n, err := exec(ctx, db, i.record, rowsOf(rows[r:r+1]))
 			if err != nil {
 				return err
 			}
@@ -34,7 +34,7 @@ func (i insertion) do(ctx context.Context, db session, rows []Posting) (int, err
 			if i.activate == "" || n == 0 && !i.ungated {
 				continue
 			}
-			if _, err := exec(ctx, db, i.activate, named{"rows": rows[r : r+1]}); err != nil {
+			if _, err := exec(ctx, db, i.activate, rowsOf(rows[r:r+1])); err != nil {
 				return err
 			}
 		}
@@ -44,6 +44,10 @@ func (i insertion) do(ctx context.Context, db session, rows []Posting) (int, err
 		return counted(&inserted, body(db))
 	}
 	return counted(&inserted, inTx(ctx, db, body))
+}
+
+func rowsOf(rows []Posting) named {
+	return named{"rows": rows, "active_rows": newActive(rows)}
 }
 
 const (
@@ -66,6 +70,6 @@ INSERT INTO active_postings SELECT * FROM new ON CONFLICT DO NOTHING`}
 		activate: `INSERT INTO live_postings (transfer_id, idx, owner, subaccount, asset, value) VALUES @rows ON CONFLICT DO NOTHING`,
 	}
 
-	// insertStatus relies on the column's default, status 0.
-	insertStatus = insertion{one: sqlRecordPosting}
+	insertStatus = insertion{one: `
+INSERT INTO postings (transfer_id, idx, owner, subaccount, asset, value, status) VALUES @active_rows ON CONFLICT DO NOTHING`}
 )

@@ -40,7 +40,7 @@ func catalogue(enc encoding, exempt ...int) []sim.Invariant {
 
 // invariants are what the scenario checks: the whole catalogue, where most hold of themselves when a scenario lacks the matter.
 func (w *world) invariants() []sim.Invariant {
-	all := catalogue(w.p.encoding, w.exempt...)
+	all := catalogue(w.enc, w.exempt...)
 	if w.linear {
 		all = append(all, linearizable(w.open))
 	}

@@ -99,6 +99,13 @@ func readLedger(query queryFunc, enc encoding) *ledger {
 		l.R[p.ID] = reservedPosting{p, r[6].N}
 		return err
 	}
+	if enc == migrated {
+		enc = mutableStatus
+		each(`SELECT name FROM _migrations`, func([]types.Value) error {
+			enc = indexTables
+			return nil
+		})
+	}
 	each(columns+` FROM postings`, into(l.P))
 	switch enc {
 	case indexTables:

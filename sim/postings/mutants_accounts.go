@@ -172,6 +172,14 @@ func mutantsAccounts() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
+				Name: "migration-in-pieces", ID: "Z80", Breaks: []string{"conservation", "one-state", "rebuildable", "spent-has-spender", "log-has-effects", "lifecycle"},
+				Doc: "the statements of a migration commit one by one: for a while the database is of neither encoding (before 41ce95c)",
+			},
+			scenarios: []string{"postings/migration"},
+			edit:      func(p *program) { p.migrateApart = true },
+		},
+		{
+			Mutant: sim.Mutant{
 				Name: "involved-derived-from-outputs", ID: "Z83", Breaks: []string{"indexed"},
 				Doc: "a transfer is indexed under the owners of its outputs only: a payer without change does not find it",
 			},

@@ -43,9 +43,9 @@ func (p *program) protocolStatements() []statement {
 	moved("reserve", p.reserve)
 	moved("release", p.release)
 	moved("consume", p.consume)
-	add("insert postings", p.insert.one, named{"rows": row})
-	add("insert posting", p.insert.record, named{"rows": row})
-	add("activate posting", p.insert.activate, named{"rows": row})
+	add("insert postings", p.insert.one, rowsOf(row))
+	add("insert posting", p.insert.record, rowsOf(row))
+	add("activate posting", p.insert.activate, rowsOf(row))
 	for i, sql := range p.probes {
 		add(fmt.Sprintf("states (%d of %d)", i+1, len(p.probes)), sql, named{"ids": ids})
 	}

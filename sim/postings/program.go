@@ -64,11 +64,12 @@ type program struct {
 	commit     func(ctx context.Context, s *saga) error
 
 	// Recovery of one record.
-	recoverOne func(ctx context.Context, s *saga, r Record) error
-	trustPlan  bool                                                 // a recovery does not validate: no variant does that
-	stopAtFail bool                                                 // one bad record stops a recovery
-	rollOnly   bool                                                 // a recovery of a finalizing record does not validate again
-	lockHeads  func(ctx context.Context, s *saga, tx session) error // repaired only
+	recoverOne   func(ctx context.Context, s *saga, r Record) error
+	migrateApart bool                                                 // the statements of a migration commit one by one
+	trustPlan    bool                                                 // a recovery does not validate: no variant does that
+	stopAtFail   bool                                                 // one bad record stops a recovery
+	rollOnly     bool                                                 // a recovery of a finalizing record does not validate again
+	lockHeads    func(ctx context.Context, s *saga, tx session) error // repaired only
 }
 
 // The variants, by name.

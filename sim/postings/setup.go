@@ -38,6 +38,8 @@ func schemaOf(enc encoding) string {
 	switch enc {
 	case mutableStatus:
 		return schemaStatus + schemaCommon + grantsStatus
+	case migrated:
+		return schemaStatus + schemaCommon + grantsStatus + schemaMigrations
 	case liveTable:
 		return schemaLive + schemaCommon + grantsLive
 	}
@@ -114,6 +116,10 @@ func (o *opening) sql(enc encoding) string {
 	for _, p := range all {
 		env.Creates = append(env.Creates, Output{Owner: p.Owner, Asset: p.Asset, Value: p.Value})
 		row := fmt.Sprintf("'%s', %d, %d, %d, %d, '%d'", p.ID.Transfer, p.ID.Idx, p.Owner.ID, p.Owner.Sub, p.Asset, p.Value)
+		if enc == mutableStatus || enc == migrated {
+			fmt.Fprintf(&b, "INSERT INTO postings VALUES (%s, 0, NULL);\n", row)
+			continue
+		}
 		fmt.Fprintf(&b, "INSERT INTO postings VALUES (%s);\n", row)
 		switch enc {
 		case indexTables:
@@ -139,7 +145,8 @@ type world struct {
 	exempt   []int // actors that I6 does not judge
 
 	witnesses []string
-	linear    bool // the history is checked for linearizability
+	enc       encoding // how the invariants read the ledger
+	linear    bool     // the history is checked for linearizability
 }
 
 // newWorld builds the program of the configuration: its variant with its mutants applied.
@@ -166,6 +173,7 @@ func newWorld(cfg sim.Config) (*world, error) {
 		Cancel:        cfg.Params["cancels"],
 	}
 	w.restarts = w.faults.Crash
+	w.enc = p.encoding
 	w.open.account(external, external0, 0)
 	return w, nil
 }
@@ -194,8 +202,8 @@ func isolationSettings(repeatableRead int) [][2]string {
 // setup completes the world.
 func (w *world) setup() *sim.Setup {
 	return &sim.Setup{
-		Schema:     schemaOf(w.p.encoding) + w.p.grants,
-		Seed:       w.open.sql(w.p.encoding),
+		Schema:     schemaOf(w.enc) + w.p.grants,
+		Seed:       w.open.sql(w.enc),
 		Actors:     w.actors,
 		Invariants: w.invariants(),
 		Witnesses:  w.witnesses,

@@ -25,8 +25,12 @@ type session interface {
 //	[]PostingID   (($1, $2), ($3, $4))          for  (transfer_id, idx) IN @ids
 //	[]AccountID   (($1, $2), ($3, $4))          for  (id, subaccount) IN @accounts
 //	[]Posting     ($1, $2, $3, $4, $5, $6), ... for  VALUES @rows
+//	newActive     ($1, ..., $6, $7), ...        the same rows with their status
 //	[]involvement ($1, $2, $3), ...             for  VALUES @involved
 type named map[string]any
+
+// newActive are postings as rows with status 0.
+type newActive []Posting
 
 // bind gives the SQL text with numbered parameters and their values in order.
 func bind(sql string, args named) (string, []any) {
@@ -84,6 +88,10 @@ func bind(sql string, args named) (string, []any) {
 		case []Posting:
 			for i, p := range v {
 				tuple(i == 0, p.ID.Transfer, p.ID.Idx, p.Owner.ID, p.Owner.Sub, int32(p.Asset), strconv.FormatInt(p.Value, 10))
+			}
+		case newActive:
+			for i, p := range v {
+				tuple(i == 0, p.ID.Transfer, p.ID.Idx, p.Owner.ID, p.Owner.Sub, int32(p.Asset), strconv.FormatInt(p.Value, 10), int16(0))
 			}
 		case []involvement:
 			for i, r := range v {

@@ -6,7 +6,7 @@ CREATE TABLE postings (
     subaccount  bigint   NOT NULL,
     asset       integer  NOT NULL,
     value       text     NOT NULL,
-    status      smallint NOT NULL DEFAULT 0,
+    status      smallint NOT NULL,
     reservation bigint,
     PRIMARY KEY (transfer_id, idx)
 );
