@@ -111,12 +111,12 @@ repeatable; 4 the run could not be made.`,
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "write the result as JSON")
 	root.Flags().AddFlagSet(run.Flags())
 	root.AddCommand(run, a.fuzzCommand(), a.checkCommand(), a.replayCommand(), a.shrinkCommand(), a.scenariosCommand(), a.mutantsCommand(), a.specVerb(), a.parityVerb(),
-		a.reportCommand(), a.linCommand(), a.tlaCommand())
+		a.reportCommand(), a.linCommand(), a.tlaCommand(), a.benchCommand())
 	return root
 }
 
 func (a *app) verbs() []string {
-	return []string{"run", "fuzz", "check", "replay", "shrink", "scenarios", "mutants", "spec", "parity", "report", "lin", "tla", "completion", "help"}
+	return []string{"run", "fuzz", "check", "replay", "shrink", "scenarios", "mutants", "spec", "parity", "report", "lin", "tla", "bench", "completion", "help"}
 }
 
 // noArgs refuses arguments that a verb does not take.
