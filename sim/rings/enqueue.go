@@ -125,11 +125,9 @@ func (p procedure) instead(name string, with procedure) procedure {
 
 // Run enqueues the jobs one after the other; a job that was refused is handed over again.
 func (a enqueuer) Run(ctx context.Context, db sim.DB) error {
-	name, steps := "enqueue-0.7", a.p.enqueue.instead("route", a.how)
+	name, steps := "enqueue-0.7", of(a.p.enqueue.instead("route", a.how), a.p.confirmRoute)
 	if a.old {
 		name = "enqueue-0.6"
-	} else {
-		steps = of(steps, a.p.confirmRoute)
 	}
 	for i := range a.jobs {
 		for retry := true; retry; {

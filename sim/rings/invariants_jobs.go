@@ -85,6 +85,10 @@ const proofSQL = `SELECT 'closed twice' AS what, k.claim_slot, k.queue, k.shard,
 	SELECT 'closed without claim', k.claim_slot, '', k.run_lease, k.job FROM lease_claim_closures k
 	WHERE NOT EXISTS (SELECT 1 FROM lease_claims c WHERE c.claim_slot = k.claim_slot AND c.job = k.job AND c.run_lease = k.run_lease)`
 
+// stampedSQL finds an open queue slot whose row does not say so.
+const stampedSQL = `SELECT q.slot, q.generation, s.generation AS open_as FROM queue_ring_state s, queue_ring_slots q, ring_cursor_authority a
+	WHERE a.authority = 'columns' AND q.slot = s.current_slot AND q.generation <> s.generation`
+
 // oneGenerationSQL finds rows of another generation than the one under which their slot was last open, and rows routed where
 // no cursor ever was.
 func oneGenerationSQL() string {
@@ -113,8 +117,9 @@ func jobInvariants(first cursors, finished int64) []sim.Invariant {
 		{Name: "FinishedOnce", ID: "I-25", Doc: "a job finishes at most once", SQL: finishedOnceSQL},
 		{Name: "ProofSound", ID: "I-24", Doc: "closures and claims correspond one to one, so that the count proofs of prune are proofs", SQL: proofSQL},
 		{Name: "OneGeneration", ID: "I-8", Doc: "a slot holds rows only of the generation under which it was last open", SQL: oneGenerationSQL()},
+		{Name: "Stamped", ID: "I-6", Doc: "before the flip the open queue slot carries its generation, by which a 0.6.2 prune spares it", SQL: stampedSQL},
 		watchEmptyTarget(first),
-		{Name: "OpenSlotSafe", ID: "I-6", Kind: sim.Monitored, Monitor: func() sim.Monitor { return stateless(openSlotTruncated) },
+		{Name: "OpenSlotSafe", ID: "I-6", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &acting{&first, openSlotTruncated} },
 			Doc: "no prune truncates the slot that is open"},
 		{Name: "ExactReads", ID: "I-13", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &reads{finished: finished} },
 			Doc: "a reader counts no fewer jobs than have finished at any time while it reads, and no more"},
@@ -124,7 +129,7 @@ func jobInvariants(first cursors, finished int64) []sim.Invariant {
 			}
 			return ""
 		}),
-		{Name: "Loud", ID: "I-19", Kind: sim.Monitored, Monitor: func() sim.Monitor { return stateless(silentOld) },
+		{Name: "Loud", ID: "I-19", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &acting{&first, silentOld} },
 			Doc: "after the flip an old binary neither rotates nor prunes"},
 	}
 }
@@ -149,31 +154,45 @@ func watchEmptyTarget(first cursors) sim.Invariant {
 		})
 }
 
-// openSlotTruncated says that a prune reported a slot which is the open one.
-func openSlotTruncated(s *sim.Step) string {
-	for o := range outcomes(s) {
-		if o.Kind != Pruned || s.Committed == nil {
-			continue
+// acting is a monitor of outcomes next to the cursors that are committed when they are told.
+type acting struct {
+	last  *cursors
+	judge func(o Outcome, now *cursors) string
+}
+
+// Step is sim.Monitor's.
+func (a *acting) Step(s *sim.Step) (sim.Monitor, string) {
+	next := a
+	if s.Committed != nil {
+		if c := readCursors(s.Committed); c != nil && *c != *a.last {
+			next = &acting{c, a.judge}
 		}
-		c := readCursors(s.Committed)
-		for i := range allRings {
-			if c != nil && allRings[i].name == o.Ring && c.of(i).Slot == o.Slot {
-				return fmt.Sprintf("pruned slot %d of the %s ring, which is open at %v", o.Slot, o.Ring, c.of(i))
-			}
+	}
+	for o := range outcomes(s) {
+		if bad := a.judge(o, next.last); bad != "" {
+			return next, bad
+		}
+	}
+	return next, ""
+}
+
+// Hash is sim.Monitor's.
+func (a *acting) Hash() uint64 { return (&watcher{last: a.last}).Hash() }
+
+// openSlotTruncated says that a prune reported a slot which is the open one.
+func openSlotTruncated(o Outcome, now *cursors) string {
+	for i := range allRings {
+		if o.Kind == Pruned && allRings[i].name == o.Ring && now.of(i).Slot == o.Slot {
+			return fmt.Sprintf("pruned slot %d of the %s ring, which is open at %v", o.Slot, o.Ring, now.of(i))
 		}
 	}
 	return ""
 }
 
 // silentOld says that an old binary rotated or pruned under the ledger's authority.
-func silentOld(s *sim.Step) string {
-	for o := range outcomes(s) {
-		if !o.Old || s.Committed == nil || (o.Kind != Rotated && o.Kind != Pruned) {
-			continue
-		}
-		if c := readCursors(s.Committed); c != nil && c.authority == ledger {
-			return fmt.Sprintf("an old binary acted after the flip: %v", o)
-		}
+func silentOld(o Outcome, now *cursors) string {
+	if o.Old && (o.Kind == Rotated || o.Kind == Pruned) && now.authority == ledger {
+		return fmt.Sprintf("an old binary acted after the flip: %v", o)
 	}
 	return ""
 }

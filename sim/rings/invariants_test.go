@@ -73,6 +73,7 @@ func TestSQLInvariantsFire(t *testing.T) {
 		{"rings/prune", "FinishedOnce", `INSERT INTO app_effects VALUES (1, 2, false)`},
 		{"rings/prune", "ProofSound", `INSERT INTO lease_claim_closures VALUES (0, 5, 1)`},
 		{"rings/prune", "OneGeneration", `INSERT INTO ready_tombstones VALUES (1, 9, 'q', 0, 1)`},
+		{"rings/mixed", "Stamped", `UPDATE queue_ring_slots SET generation = 0`},
 		{"rings/trim", "Retention", `DELETE FROM lease_ring_rotations WHERE generation = 1`},
 		{"rings/reclaim", "Reclaim", `INSERT INTO ready_tombstones VALUES (1, 5, 'q', 0, 77)`},
 	} {

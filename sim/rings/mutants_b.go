@@ -20,7 +20,7 @@ var mutantsB = []mutant{
 		}},
 	{sim.Mutant{Name: "lost-race-reported", ID: "B2", Breaks: []string{"SingleReport"}, Masked: true, Pair: "no-serializer",
 		Doc: "A rotator whose compare-and-swap changed no row reports that it rotated."},
-		[]string{"rotation", "trim"}, func(p *program) {
+		[]string{"rotation"}, func(p *program) {
 			p.ledgerRotate = p.ledgerRotate.with("append", func(t *turn) error {
 				next := t.cur.next(t.n)
 				t.now.Slot, t.now.Gen = next.Slot, next.Gen
@@ -72,7 +72,7 @@ var mutantsB = []mutant{
 				return withFamilies(t, withoutFamily(t.ring, "ready_tombstones"), probeRing)
 			})
 		}},
-	{sim.Mutant{Name: "compat-does-not-stamp-slot", ID: "B8", Breaks: []string{"OpenSlotSafe", "NoLoss", "ExactCounts"},
+	{sim.Mutant{Name: "compat-does-not-stamp-slot", ID: "B8", Breaks: []string{"Stamped", "OpenSlotSafe", "NoLoss", "ExactCounts"},
 		Doc: "A 0.7 rotation of the columns leaves the slot's old generation, by which a 0.6.2 prune takes the open slot for the oldest."},
 		[]string{"mixed"}, func(p *program) { p.compatRotate = p.compatRotate.without("stamp slot") }},
 	{sim.Mutant{Name: "compat-takes-advisory-only", ID: "B9", Breaks: []string{"MixedFleet", "SingleReport"},
@@ -82,7 +82,7 @@ var mutantsB = []mutant{
 				return t.tryAdvisory(`SELECT pg_try_advisory_xact_lock(hashtextextended('ring_rotation:{ring}', 0))`)
 			})
 		}},
-	{sim.Mutant{Name: "shadow-before-swap", ID: "B10", Breaks: []string{"Shadow"}, Masked: true, Pair: "no-serializer",
+	{sim.Mutant{Name: "shadow-before-swap", ID: "B10", Breaks: []string{"Shadow", "NoDeadlock", "LockOrder"}, Masked: true, Pair: "no-serializer",
 		Doc: "A compat rotation writes the ledger before it knows that its swap of the columns succeeded."},
 		[]string{"flip"}, func(p *program) {
 			p.compatRotate = p.compatRotate.without("shadow ledger")
@@ -113,7 +113,7 @@ var mutantsB = []mutant{
 		[]string{"mixed"}, func(p *program) {
 			p.pruneTarget = of(readCursor(), gate(), pickOldest())
 		}},
-	{sim.Mutant{Name: "lost-update", ID: "B14", Breaks: []string{"SingleReport", "NoSkip"},
+	{sim.Mutant{Name: "lost-update", ID: "B14", Breaks: []string{"SingleReport", "NoSkip", "MixedFleet/data"},
 		Doc: "An old rotator reads the columns without locking them and overwrites them without looking."},
 		[]string{"flip"}, func(p *program) {
 			p.oldRotate = p.oldRotate.with("lock cursor", func(t *turn) error {
@@ -139,9 +139,9 @@ var mutantsB = []mutant{
 			})
 			p.pruneTarget = of(p.gate, readCursor(), pickOldest())
 		}},
-	{sim.Mutant{Name: "no-serializer", ID: "F1", Breaks: []string{"OpenSlotSafe", "NoLoss", "EmptyTarget", "ExactCounts"},
+	{sim.Mutant{Name: "no-serializer", ID: "F1", Breaks: []string{"OpenSlotSafe", "NoLoss", "EmptyTarget", "ExactCounts", "AwareNeverBreaks", "NoDeadlock"},
 		Doc: "Rotators and pruners take no serializer, because only the leader is thought to run them."},
-		[]string{"rotation", "prune", "trim", "flip"}, func(p *program) {
+		[]string{"rotation", "flip"}, func(p *program) {
 			p.gate = withoutSerializer(p.gate)
 			p.pruneTarget = of(p.gate, readCursor(), pickOldest())
 		}},

@@ -65,7 +65,7 @@ var mutantsD = []mutant{
 		}},
 	{sim.Mutant{Name: "fold-in-order-of-arrival", ID: "D19", Breaks: []string{"LockOrder", "NoDeadlock"},
 		Doc: "Folds add to the rollups in the order in which they found the deltas."},
-		[]string{"fold"}, func(p *program) {
+		[]string{"folds"}, func(p *program) {
 			p.foldDeltas = p.foldDeltas.with("drain deltas", func(t *turn) error {
 				rows, err := t.tx.Query(t.ctx, `DELETE FROM queue_terminal_rollup_deltas RETURNING queue, completed_delta, failed_delta`)
 				if err != nil {

@@ -24,6 +24,12 @@ func init() {
 		Build:  build("rings/sweep", buildSweep),
 	})
 	register(&sim.Scenario{
+		Name:   "rings/isolation",
+		Doc:    "A rotator, a pruner and a producer whose sessions default to REPEATABLE READ",
+		Params: []sim.Param{slotsParam(2)},
+		Build:  build("rings/isolation", buildIsolation),
+	})
+	register(&sim.Scenario{
 		Name:   "rings/oldreader",
 		Doc:    "A 0.6.2 reader counts next to 0.7 prunes before the flip",
 		Params: []sim.Param{slotsParam(2)},
@@ -81,5 +87,22 @@ func buildOldReader(cfg sim.Config, p *program) *sim.Setup {
 		sim.ActorSpec{Name: "counter-0.7", Run: counter{p: p, queue: "q", ticks: 2}},
 	)
 	s.Witnesses = []string{"prune-0.7 queue: Pruned", "count-0.6: Counted q", "count: Counted q"}
+	return s
+}
+
+func buildIsolation(cfg sim.Config, p *program) *sim.Setup {
+	n := int64(cfg.Params["slots"])
+	w := newWorld(p, int(n), ledger, cursor{0, n})
+	w.ready(queueQ, 1, 1, cursor{0, n})
+	w.at(queueQ, 1, 0)
+	s := w.setup(
+		sim.ActorSpec{Name: "rotator", Run: rotator{p, queueRing, 1}},
+		sim.ActorSpec{Name: "pruner", Run: pruner{p: p, ring: queueRing, ticks: 1}},
+		sim.ActorSpec{Name: "enqueuer", Run: enqueuer{p: p, how: p.binaryRoute, ring: queueRing, lane: queueQ, first: 100, jobs: 1}},
+	)
+	for i := range s.Actors {
+		s.Actors[i].Settings = [][2]string{{"default_transaction_isolation", "repeatable read"}}
+	}
+	s.Witnesses = []string{"rotate-0.7: Rotated", "enqueue-0.7: Done"}
 	return s
 }

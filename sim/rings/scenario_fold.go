@@ -14,13 +14,37 @@ func init() {
 		Params: []sim.Param{slotsParam(2), ticksParam(2), {Name: "role", Doc: "1: the folder may not see other roles' sessions", Default: 0, Max: 1}},
 		Build:  build("rings/fold", buildFold),
 	})
+	register(&sim.Scenario{
+		Name:   "rings/folds",
+		Doc:    "Two folds drain deltas of two queues into the same rollups",
+		Params: []sim.Param{slotsParam(2)},
+		Build:  build("rings/folds", buildFolds),
+	})
+}
+
+func buildFolds(cfg sim.Config, p *program) *sim.Setup {
+	w := newWorld(p, cfg.Params["slots"], ledger, cursor{0, int64(cfg.Params["slots"])})
+	w.from.extra += `INSERT INTO queue_terminal_rollup_deltas VALUES ('q', 1, 0), ('r', 2, 0);
+INSERT INTO queue_terminal_rollups VALUES ('q', 0, 0), ('r', 0, 0);
+INSERT INTO app_jobs VALUES (901, 'q'), (903, 'r'), (904, 'r');
+INSERT INTO app_effects VALUES (901, 1, false), (903, 1, false), (904, 1, false);
+`
+	w.ended++
+	s := w.setup(
+		sim.ActorSpec{Name: "folder/1", Kind: "folder", Run: folder{p: p, ticks: 2, deltas: true}},
+		sim.ActorSpec{Name: "folder/2", Kind: "folder", Run: folder{p: p, ticks: 2, deltas: true}},
+		sim.ActorSpec{Name: "terminal delete", Run: deleter{p, []deletion{{"r", 903, false}, {"q", 901, false}}}},
+	)
+	s.Faults = sim.Faults{Crash: 1}
+	s.Witnesses = []string{"fold-deltas: Done", "delete: Done"}
+	return s
 }
 
 func buildFold(cfg sim.Config, p *program) *sim.Setup {
 	slots, ticks := cfg.Params["slots"], cfg.Params["ticks"]
 	w := fullRing(p, slots, ledger)
 	w.from.extra += `INSERT INTO queue_terminal_rollup_deltas VALUES ('q', 2, 0), ('r', -1, 0), ('q', 0, 1);
-INSERT INTO queue_terminal_rollups VALUES ('r', 2, 0);
+INSERT INTO queue_terminal_rollups VALUES ('r', 2, 0), ('q', 0, 0);
 INSERT INTO app_jobs VALUES (901, 'q'), (902, 'q'), (903, 'r'), (904, 'q');
 INSERT INTO app_effects VALUES (901, 1, false), (902, 1, false), (903, 1, false), (904, 1, true);
 `

@@ -66,8 +66,8 @@ func buildTrim(cfg sim.Config, p *program) *sim.Setup {
 	p.ledgerRotate = p.ledgerRotate.without("probe whole ring")
 	w := newWorld(p, slots, ledger, cursor{0, int64(slots)})
 	s := w.setup(
-		sim.ActorSpec{Name: "rotator/1", Kind: "rotator", Run: rotator{p, leaseRing, ticks}},
-		sim.ActorSpec{Name: "rotator/2", Kind: "rotator", Run: rotator{p, leaseRing, ticks}},
+		sim.ActorSpec{Name: "rotator/1", Run: rotator{p, leaseRing, 1}},
+		sim.ActorSpec{Name: "rotator/2", Run: rotator{p, leaseRing, ticks}},
 		sim.ActorSpec{Name: "folder", Run: folder{p: p, ticks: 2, ledgers: true}},
 	)
 	s.Invariants = append(s.Invariants, retention(w.from.cursors()))
