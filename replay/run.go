@@ -56,6 +56,13 @@ func once(spec Spec, strategy scheduler.Strategy, open Opener) (*Run, error) {
 		return nil, err
 	}
 	defer backend.Shutdown()
+	if NeedsModel(backend, strategy) {
+		model, err := once(spec, strategy, sim.NewModel)
+		if err != nil {
+			return nil, err
+		}
+		strategy = scheduler.Follow(model.Choices)
+	}
 	sys, err := sim.NewSystem(setup, backend, sim.Options{Record: true, Locks: true, Lazy: spec.Lazy})
 	if err != nil {
 		return nil, err
@@ -81,11 +88,26 @@ func once(spec Spec, strategy scheduler.Strategy, open Opener) (*Run, error) {
 	return run, nil
 }
 
+// NeedsModel says that the strategy may look ahead, which a backend that cannot be copied does not allow: such a run is made on
+// the model, and its schedule followed.
+func NeedsModel(backend sim.Backend, strategy scheduler.Strategy) bool {
+	_, copies := backend.(sim.Cloner)
+	return !copies && !plain(strategy)
+}
+
+// plain says that a strategy looks at nothing but the choices.
+func plain(s scheduler.Strategy) bool {
+	switch s.Name() {
+	case "random", "round-robin", "replay", "replay-loosely":
+		return true
+	}
+	return false
+}
+
 // PlanOf returns the plan of a strategy for runs of the setup. It is always measured on the model, so that a seed has one
 // schedule on every backend; strategies that do not look at plans get an empty one.
 func PlanOf(setup *sim.Setup, strategy scheduler.Strategy, lazy bool) (*scheduler.Plan, error) {
-	switch strategy.Name() {
-	case "random", "round-robin", "follow", "follow loosely":
+	if plain(strategy) {
 		return &scheduler.Plan{}, nil
 	}
 	model, err := sim.NewModel(setup)

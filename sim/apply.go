@@ -11,6 +11,7 @@ import (
 func (s *System) Apply(w *World, c scheduler.Choice) *World {
 	w.seen, w.reads, w.writes = w.seen[:0], w.reads[:0], w.writes[:0]
 	w.steps++
+	w.template = false
 	i, kind := subject(c), StepKind(c.Kind)
 	if w.prints {
 		w.touchActor(i)

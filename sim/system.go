@@ -169,7 +169,11 @@ func (s *System) Setup() *Setup { return s.setup }
 func (s *System) Fork() scheduler.System[*World] { return &System{plan: s.plan} }
 
 // Initial is scheduler.System's: one world, in which each actor stands before its first request.
-func (s *System) Initial() []*World { return []*World{s.start()} }
+func (s *System) Initial() []*World {
+	w := s.start()
+	w.template = true
+	return []*World{w}
+}
 
 // ControlStates returns how many control states the actors have been seen in.
 func (s *System) ControlStates() int {
@@ -247,11 +251,11 @@ func (s *System) blank() *World {
 	return w
 }
 
-// Clone is scheduler.System's. A world on a backend that cannot be copied can only be cloned before its first step: the
-// backend is reset and a run begins anew.
+// Clone is scheduler.System's. A clone of an initial world begins a run, with a trace when runs are recorded; other clones have
+// none. On a backend that cannot be copied only an initial world can be cloned: the backend is reset.
 func (s *System) Clone(w *World) *World {
 	switch {
-	case w.steps == 0 && (s.opts.Record || s.cloner == nil):
+	case w.template && (s.opts.Record || s.cloner == nil):
 		return s.start()
 	case s.cloner == nil:
 		panic("sim: a world on this backend cannot be copied")
@@ -264,7 +268,7 @@ func (s *System) Clone(w *World) *World {
 	copy(c.monitors, w.monitors)
 	c.woken = append(woken[:0], w.woken...)
 	c.seen, c.reads, c.writes = seen[:0], reads[:0], writes[:0]
-	c.trace = nil
+	c.trace, c.template = nil, false
 	c.db = w.db.(Cloner).Clone()
 	return c
 }

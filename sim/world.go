@@ -19,6 +19,8 @@ type World struct {
 	done   int // actors that are no daemons and have ended
 	steps  int // choices made; no part of the fingerprint
 
+	template bool // an initial world, which runs begin with clones of
+
 	cycle    []int // a closed wait cycle: nothing else moves before a victim is chosen
 	woken    []int // sessions whose wait is over and that have not gone on
 	monitors []Monitor

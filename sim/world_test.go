@@ -449,3 +449,16 @@ func TestSharedDatabasesChangeNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestLookingAheadLeavesTheRecordAlone(t *testing.T) {
+	s, err := NewSystem(lostUpdate(2), newFake(map[string]int{"x": 0}), Options{Record: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := s.Clone(s.Initial()[0])
+	s.Apply(s.Clone(w), s.Choices(w, nil)[0]) // what a strategy that looks ahead does
+	w = take(t, s, w, "inc1")
+	if tr := w.Trace(); tr == nil || len(tr.Steps) != 1 || tr.Steps[0].Name != "inc1" {
+		t.Errorf("trace %+v", tr)
+	}
+}
