@@ -133,6 +133,16 @@ func browser(t *testing.T) context.Context {
 	return ctx
 }
 
+// ask runs one action in the browser.
+func ask[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
 // The page works by keyboard alone, its addresses are permanent, and the console stays empty.
 // SIMRUN_SCREENSHOTS names a folder for pictures to look at.
 func TestInBrowser(t *testing.T) {
@@ -150,37 +160,34 @@ func TestInBrowser(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var console []string
-	chromedp.ListenTarget(ctx, func(ev any) {
+	if err := chromedp.Listen(ctx, func(ev any) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch ev := ev.(type) {
 		case *runtime.EventExceptionThrown:
-			console = append(console, ev.ExceptionDetails.Error())
+			console = append(console, ev.ExceptionDetails.Text)
 		case *runtime.EventConsoleAPICalled:
 			console = append(console, string(ev.Type))
 		}
-	})
-	var first, second, culprit, wait, hash, linked, focused string
-	var shot []byte
-	err = chromedp.Run(ctx,
-		chromedp.Navigate("file://"+file),
-		chromedp.Text("#d-step", &first),
-		chromedp.KeyEvent(kb.ArrowDown),
-		chromedp.Text("#d-step", &second),
-		chromedp.KeyEvent("!"),
-		chromedp.Text("#d-step", &culprit),
-		chromedp.Evaluate("location.hash", &hash),
-		chromedp.KeyEvent("w"),
-		chromedp.Text("#d-locks", &wait),
-		chromedp.Evaluate("document.activeElement.id", &focused),
-		chromedp.Navigate("file://"+file+"#step-3"),
-		chromedp.Reload(),
-		chromedp.Text("#d-step", &linked),
-		chromedp.FullScreenshot(&shot, 90),
-	)
-	if err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
+	do := func(a chromedp.Action[chromedp.Void]) { ask(t, ctx, a) }
+	step := func() string { return ask(t, ctx, chromedp.Text("#d-step")) }
+	do(chromedp.Navigate("file://" + file))
+	first := step()
+	do(chromedp.KeyEvent(kb.ArrowDown))
+	second := step()
+	do(chromedp.KeyEvent("!"))
+	culprit := step()
+	hash := ask(t, ctx, chromedp.Evaluate[string]("location.hash"))
+	do(chromedp.KeyEvent("w"))
+	wait := ask(t, ctx, chromedp.Text("#d-locks"))
+	focused := ask(t, ctx, chromedp.Evaluate[string]("document.activeElement.id"))
+	do(chromedp.Navigate("file://" + file + "#step-3"))
+	do(chromedp.Reload())
+	linked := step()
+	shot := ask(t, ctx, chromedp.FullScreenshot(90))
 	for what, got := range map[string][2]string{
 		"at first": {first, "0: a"}, "one down": {second, "1: a"}, "the culprit": {culprit, "4: wake b"}, "its address": {hash, "#step-4"},
 		"the focus": {focused, "step-2"}, "a permanent link": {linked, "3: a"},

@@ -212,13 +212,15 @@ func BuildPage(t *sim.Trace, r *Recorder) (*Page, error) {
 				}
 				held[s.Actor] = append(held[s.Actor], name)
 			}
-			switch {
-			case s.Done, s.Reply.Tx == 'I' && !s.Reply.Blocked:
-				held[s.Actor] = nil
-			case s.Reply.Tx == 'T':
+			switch s.Reply.Tx {
+			case 'T':
 				ps.Tx = "in transaction"
-			case s.Reply.Tx == 'E':
+			case 'E':
 				ps.Tx = "failed transaction"
+			}
+			// The end of a transaction frees its locks, and so does the error that makes it fail.
+			if s.Done || !s.Reply.Blocked && s.Reply.Tx != 'T' {
+				held[s.Actor] = nil
 			}
 			ps.Held = append([]string(nil), held[s.Actor]...)
 		}

@@ -3,8 +3,8 @@
 (* A posting's state is where its id is: in active, in reserved with the   *)
 (* reservation of a saga, in neither (spent), or nowhere (missing).        *)
 (*                                                                         *)
-(* One action is one transaction of a primitive, as the delete-first       *)
-(* encoding makes it atomic; the mutants split or weaken them.             *)
+(* One action is one transaction of a primitive over a batch of ids, as    *)
+(* the delete-first encoding makes it; the mutants split or weaken them.   *)
 (*                                                                         *)
 (* action     Go step (sim/postings)    SQL                                *)
 (* Create     insert_postings           INSERT postings ON CONFLICT ..;    *)
@@ -43,20 +43,22 @@ VARIABLES
 
 vars == <<postings, active, reserved, looked, lifted, won, consumed>>
 
-Create(p) ==
-    /\ p \notin postings \/ (Ungated /\ p \notin active)
-    /\ postings' = postings \cup {p}
-    /\ active' = active \cup {p}
+\* A primitive takes a batch of ids, in one transaction: those that do not match are left out of it.
+Create(B) ==
+    /\ \A p \in B : p \notin postings \/ (Ungated /\ p \notin active)
+    /\ postings' = postings \cup B
+    /\ active' = active \cup B
     /\ UNCHANGED <<reserved, looked, lifted, won, consumed>>
 
-Win(s, p) == won' = [won EXCEPT ![p] = @ \cup {s}]
+Win(s, B) == won' = [p \in Postings |-> IF p \in B THEN won[p] \cup {s} ELSE won[p]]
+Holds(B, s) == [p \in Postings |-> IF p \in B THEN s ELSE reserved[p]]
 
-Reserve(s, p) ==
+Reserve(s, B) ==
     /\ ~CheckThenAct /\ ~NotAtomic
-    /\ p \in active \/ (Steals /\ reserved[p] \notin {None, s})
-    /\ active' = active \ {p}
-    /\ reserved' = [reserved EXCEPT ![p] = s]
-    /\ Win(s, p)
+    /\ \A p \in B : p \in active \/ (Steals /\ reserved[p] \notin {None, s})
+    /\ active' = active \ B
+    /\ reserved' = Holds(B, s)
+    /\ Win(s, B)
     /\ UNCHANGED <<postings, looked, lifted, consumed>>
 
 Look(s, p) ==
@@ -70,7 +72,7 @@ Take(s) ==
     /\ looked[s] # None
     /\ active' = active \ {looked[s]}
     /\ reserved' = [reserved EXCEPT ![looked[s]] = s]
-    /\ Win(s, looked[s])
+    /\ Win(s, {looked[s]})
     /\ looked' = [looked EXCEPT ![s] = None]
     /\ UNCHANGED <<postings, lifted, consumed>>
 
@@ -85,23 +87,23 @@ Lift(s, p) ==
 Land(s) ==
     /\ lifted[s] # None
     /\ reserved' = [reserved EXCEPT ![lifted[s]] = s]
-    /\ Win(s, lifted[s])
+    /\ Win(s, {lifted[s]})
     /\ lifted' = [lifted EXCEPT ![s] = None]
     /\ UNCHANGED <<postings, active, looked, consumed>>
 
-Release(s, p) ==
-    /\ IF ReleaseRevives THEN p \in postings /\ p \notin active
-       ELSE reserved[p] = s \/ (ReleaseIgnoresRid /\ reserved[p] # None)
-    /\ active' = active \cup {p}
-    /\ reserved' = [reserved EXCEPT ![p] = None]
-    /\ won' = [won EXCEPT ![p] = @ \ {s}]
+Release(s, B) ==
+    /\ \A p \in B : IF ReleaseRevives THEN p \in postings /\ p \notin active
+                    ELSE reserved[p] = s \/ (ReleaseIgnoresRid /\ reserved[p] # None)
+    /\ active' = active \cup B
+    /\ reserved' = Holds(B, None)
+    /\ won' = [p \in Postings |-> IF p \in B THEN won[p] \ {s} ELSE won[p]]
     /\ UNCHANGED <<postings, looked, lifted, consumed>>
 
-Consume(s, p) ==
-    /\ reserved[p] = s \/ (ConsumeIgnoresRid /\ reserved[p] # None)
-    /\ reserved' = [reserved EXCEPT ![p] = None]
-    /\ consumed' = [consumed EXCEPT ![p] = @ \cup {s}]
-    /\ won' = [won EXCEPT ![p] = @ \ {s}]
+Consume(s, B) ==
+    /\ \A p \in B : reserved[p] = s \/ (ConsumeIgnoresRid /\ reserved[p] # None)
+    /\ reserved' = Holds(B, None)
+    /\ consumed' = [p \in Postings |-> IF p \in B THEN consumed[p] \cup {s} ELSE consumed[p]]
+    /\ won' = [p \in Postings |-> IF p \in B THEN won[p] \ {s} ELSE won[p]]
     /\ UNCHANGED <<postings, active, looked, lifted>>
 
 Init ==
@@ -113,15 +115,17 @@ Init ==
     /\ won = [p \in Postings |-> {}]
     /\ consumed = [p \in Postings |-> {}]
 
+Batches == (SUBSET Postings) \ {{}}
+
 Next ==
-    \/ \E p \in Postings : Create(p)
-    \/ \E s \in Sagas, p \in Postings : Reserve(s, p)
+    \/ \E B \in Batches : Create(B)
+    \/ \E s \in Sagas, B \in Batches : Reserve(s, B)
     \/ \E s \in Sagas, p \in Postings : Look(s, p)
     \/ \E s \in Sagas : Take(s)
     \/ \E s \in Sagas, p \in Postings : Lift(s, p)
     \/ \E s \in Sagas : Land(s)
-    \/ \E s \in Sagas, p \in Postings : Release(s, p)
-    \/ \E s \in Sagas, p \in Postings : Consume(s, p)
+    \/ \E s \in Sagas, B \in Batches : Release(s, B)
+    \/ \E s \in Sagas, B \in Batches : Consume(s, B)
 
 Spec == Init /\ [][Next]_vars
 

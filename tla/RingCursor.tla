@@ -28,6 +28,7 @@ EXTENDS Integers, FiniteSets
 CONSTANTS
     N,                  \* slots of the ring
     MaxGen,             \* rotations explored
+    StartGen,           \* generation at the start, the ledger has all up to it
     Jobs,
     Writers,
     Reconcile,          \* FALSE is mutant A2: the flip promotes the ledger as it is
@@ -151,9 +152,9 @@ Fold ==
 
 Init ==
     /\ authority = "columns"
-    /\ cols = <<0, 0>>
-    /\ ledger = {0}
-    /\ slotGen = [s \in Slots |-> IF s = 0 THEN 0 ELSE -1]
+    /\ cols = <<StartGen % N, StartGen>>
+    /\ ledger = 0 .. StartGen
+    /\ slotGen = [s \in Slots |-> IF s <= StartGen THEN s ELSE -1]       \* StartGen < N
     /\ rows = {}
     /\ route = [w \in Writers |-> None]
     /\ pruned = {}

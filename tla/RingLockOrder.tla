@@ -27,6 +27,7 @@ EXTENDS Naturals, FiniteSets
 CONSTANTS
     Rotators6,      \* rings with a 0.6.2 rotator
     Rotators7,      \* rings with a 0.7 rotator
+    Rotators7b,     \* rings with a second one, "r7b"
     Pruners7,       \* rings with a 0.7 pruner
     FlipLocks,      \* rings whose singletons the flip locks
     SampleFirst,    \* mutant A1: 0.7 actors sample the authority, then lock
@@ -36,12 +37,13 @@ CONSTANTS
 Rings == {"queue", "lease", "claim"}
 Order == [queue |-> 1, lease |-> 2, claim |-> 3]
 
-Actors == ({"r6"} \X Rotators6) \cup ({"r7"} \X Rotators7)
+Actors == ({"r6"} \X Rotators6) \cup ({"r7"} \X Rotators7) \cup ({"r7b"} \X Rotators7b)
               \cup ({"p7"} \X Pruners7) \cup {<<"flip", "all">>}
 Flip == <<"flip", "all">>
 Kind(a) == a[1]
 Ring(a) == a[2]
-Seven(a) == Kind(a) \in {"r7", "p7"}
+Seven(a) == Kind(a) \in {"r7", "r7b", "p7"}
+Rotates(a) == Kind(a) \in {"r6", "r7", "r7b"}
 
 Resources == {"state", "advisory", "slot", "child"} \X Rings
 
@@ -102,7 +104,7 @@ TryAdvisory(a) ==
     /\ UNCHANGED <<authority, mode>>
 
 Probe(a) ==
-    /\ Kind(a) \in {"r6", "r7"}
+    /\ Rotates(a)
     /\ GatePassed(a)
     /\ Take(a, <<"child", Ring(a)>>, "S")
     /\ UNCHANGED <<authority, mode>>
@@ -111,7 +113,7 @@ Probe(a) ==
 LockSlot(a) ==
     /\ a # Flip
     /\ GatePassed(a)
-    /\ Kind(a) \in {"r6", "r7"} => mode[a] = "columns" /\ Has(a, <<"child", Ring(a)>>)
+    /\ Rotates(a) => mode[a] = "columns" /\ Has(a, <<"child", Ring(a)>>)
     /\ Kind(a) = "r6" => Ring(a) = "queue"     \* 0.6.2 stamps the queue ring's slots only
     /\ Take(a, <<"slot", Ring(a)>>, "X")
     /\ UNCHANGED <<authority, mode>>
@@ -222,7 +224,7 @@ Wants(a) ==
     THEN IF ~Has(a, <<"slot", Ring(a)>>) THEN {<<"slot", Ring(a)>>}
          ELSE IF ~Has(a, <<"child", Ring(a)>>) THEN {<<"child", Ring(a)>>} ELSE {}
     ELSE IF ~Has(a, <<"child", Ring(a)>>) THEN {<<"child", Ring(a)>>}
-    ELSE IF mode[a] = "columns" /\ (Kind(a) = "r7" \/ Ring(a) = "queue") /\ ~Has(a, <<"slot", Ring(a)>>)
+    ELSE IF mode[a] = "columns" /\ (Kind(a) # "r6" \/ Ring(a) = "queue") /\ ~Has(a, <<"slot", Ring(a)>>)
     THEN {<<"slot", Ring(a)>>} ELSE {}
 
 \* The mode that a wanted resource would be locked in: probes share, all else is exclusive.

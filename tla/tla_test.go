@@ -23,6 +23,9 @@ func TestValuesAreCanonical(t *testing.T) {
 	if c, err := ParseState(`/\ f = [b |-> 1, a |-> <<TRUE, "q">>] /\ x = {1, 2} /\ n = -1`); err != nil || c.Key() != b.Key() {
 		t.Errorf("a record is a function over strings: %v\n%s", err, c.Key())
 	}
+	if c, err := ParseState(`/\ x = -1..1`); err != nil || c["x"] != Set(Int(-1), Int(0), Int(1)) {
+		t.Errorf("an interval is a set: %v, %v", c, err)
+	}
 	if _, err := ParseState(`/\ x = {1, `); err == nil {
 		t.Error("a broken set must not parse")
 	}

@@ -172,13 +172,37 @@ func (p *parser) value() (Value, error) {
 		return p.function()
 	case strings.HasPrefix(p.text[p.at:], `"`):
 		return p.str()
-	case p.take("-"):
-		return Value("-" + p.word()), nil
 	}
-	if w := p.word(); w != "" { // an integer, TRUE, FALSE or a model value
-		return Value(w), nil
+	sign := ""
+	if p.take("-") {
+		sign = "-"
 	}
-	return "", p.fail("expected a value")
+	w := p.word() // an integer, TRUE, FALSE or a model value
+	if w == "" {
+		return "", p.fail("expected a value")
+	}
+	if p.take("..") {
+		return p.interval(sign + w)
+	}
+	return Value(sign + w), nil
+}
+
+// interval reads the end of a set of integers that TLC prints as from..to.
+func (p *parser) interval(from string) (Value, error) {
+	last, err := p.value()
+	if err != nil {
+		return "", err
+	}
+	a, errA := strconv.Atoi(from)
+	b, errB := strconv.Atoi(string(last))
+	if errA != nil || errB != nil {
+		return "", p.fail("expected integers around ..")
+	}
+	var elems []Value
+	for n := a; n <= b; n++ {
+		elems = append(elems, Int(n))
+	}
+	return Set(elems...), nil
 }
 
 func (p *parser) list(end string, item func() (Value, error)) ([]Value, error) {

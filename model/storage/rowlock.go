@@ -314,6 +314,9 @@ func (x *Exec) lockChain(s *session, r *relation, tid TID, mode RowLock) (status
 		}
 		if !member && !x.st.mineStamp(s.id, v.xmax) {
 			x.lockVersion(s, r, tid, mode)
+			if x.st.watch != nil {
+				x.st.sawRow(s, r, r.get(tid), mode, false)
+			}
 		}
 		tid = r.get(tid).next
 	}
