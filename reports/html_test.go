@@ -187,7 +187,7 @@ func TestInBrowser(t *testing.T) {
 	do(chromedp.Navigate("file://" + file + "#step-3"))
 	do(chromedp.Reload())
 	linked := step()
-	shot := ask(t, ctx, chromedp.FullScreenshot(90))
+	shot := ask(t, ctx, chromedp.FullScreenshot(100))
 	for what, got := range map[string][2]string{
 		"at first": {first, "0: a"}, "one down": {second, "1: a"}, "the culprit": {culprit, "4: wake b"}, "its address": {hash, "#step-4"},
 		"the focus": {focused, "step-2"}, "a permanent link": {linked, "3: a"},
