@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Options say how to measure.
@@ -40,7 +42,9 @@ type Result struct {
 	Lowest  float64   `json:"lowest"`
 	Highest float64   `json:"highest"`
 	Ratio   float64   `json:"ratio"` // median over the rounds of the rate divided by that of the group's first member with this unit
+	Busy    float64   `json:"busy"`  // median of the processor time that this process used, by the time that passed
 	Rates   []float64 `json:"rates"` // of each round
+	busy    []float64
 }
 
 // Groups lists what can be measured.
@@ -61,13 +65,16 @@ func Measure(ctx context.Context, g Group, o Options) ([]Result, error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
+			begun, used := time.Now(), processorTime()
 			units, took, err := m.Run(ctx, o.Per)
+			busy := (processorTime() - used).Seconds() / time.Since(begun).Seconds()
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", m.Name, err)
 			}
 			r := &results[i]
 			r.Group, r.Name, r.Unit = g.Name, m.Name, m.Unit
 			r.Rates = append(r.Rates, float64(units)/took.Seconds())
+			r.busy = append(r.busy, busy)
 		}
 		if o.Note != nil {
 			o.Note("%s: round %d of %d", g.Name, round+1, o.Rounds)
@@ -81,9 +88,18 @@ func Measure(ctx context.Context, g Group, o Options) ([]Result, error) {
 		for round, rate := range r.Rates {
 			ratios = append(ratios, rate/results[first].Rates[round])
 		}
-		r.Ratio = median(ratios)
+		r.Ratio, r.Busy = median(ratios), median(r.busy)
 	}
 	return results, nil
+}
+
+// processorTime is what all threads of this process have used.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func median(xs []float64) float64 {

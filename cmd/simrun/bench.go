@@ -33,7 +33,8 @@ func (a *app) benchCommand() *cobra.Command {
 
 The members of a group are measured in turns, round after round, so that a busy machine disturbs all alike. The table shows the
 median over the rounds with the lowest and the highest, and the median of each round's ratio to the first of the group that counts the
-same.`,
+same. "busy" is how many processors simrun itself kept busy, without the server: below 1 (or the number of workers) where it
+computes all the time, others had the processors.`,
 	}
 	f := c.Flags()
 	f.IntVar(&rounds, "rounds", 5, "how often each member of a group is measured")
@@ -93,9 +94,9 @@ func (a *app) benchGroup(ctx context.Context, g bench.Group, o bench.Options) ([
 func benchTable(w io.Writer, g bench.Group, rows []bench.Result) error {
 	fmt.Fprintf(w, "%s: %s\n", g.Name, g.Doc)
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "measured\tunit\tmedian\tlowest\thighest\tratio\t")
+	fmt.Fprintln(t, "measured\tunit\tmedian\tlowest\thighest\tratio\tbusy\t")
 	for _, r := range rows {
-		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%.0f\t%.2f\t\n", r.Name, r.Unit, r.Median, r.Lowest, r.Highest, r.Ratio)
+		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%.0f\t%.2f\t%.2f\t\n", r.Name, r.Unit, r.Median, r.Lowest, r.Highest, r.Ratio, r.Busy)
 	}
 	if err := t.Flush(); err != nil {
 		return err
