@@ -75,7 +75,12 @@ func TestActorsAloneOnServer(t *testing.T) {
 					c := connect()
 					// Outside of a run a Sleep is real: whoever sleeps long is cut short.
 					ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-					if err := actor.Run.Run(ctx, logged{c, t, actor.Name}); err != nil && ctx.Err() == nil {
+					var db sim.DB = logged{c, t, actor.Name}
+					gone := s.Name == "rings/contract" && strings.HasPrefix(actor.Name, "rotator-0.6")
+					if gone { // contracted, an old binary fails loudly: its columns are gone
+						db = c
+					}
+					if err := actor.Run.Run(ctx, db); err != nil && ctx.Err() == nil && !gone {
 						t.Errorf("%s: %v", actor.Name, err)
 					}
 					cancel()
