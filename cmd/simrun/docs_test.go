@@ -173,3 +173,25 @@ func (d *tutorial) write(name, text string) {
 		d.Fatal(err)
 	}
 }
+
+// TestDocumentedHistory checks the history that docs/failure-file.md shows.
+func TestDocumentedHistory(t *testing.T) {
+	text, err := os.ReadFile("../../docs/failure-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, `{"process"`) {
+			lines = append(lines, line)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs strings.Builder
+	if code := execute([]string{"lin", path}, &out, &errs); code != exitHeld || !strings.HasPrefix(out.String(), "linearizable: 2 operations over 1 keys") {
+		t.Errorf("exit %d: %s%s", code, out.String(), errs.String())
+	}
+}
