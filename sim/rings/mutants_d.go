@@ -63,26 +63,4 @@ var mutantsD = []mutant{
 				return addToRollups(t)
 			})
 		}},
-	{sim.Mutant{Name: "fold-in-order-of-arrival", ID: "D19", Breaks: []string{"LockOrder", "NoDeadlock"},
-		Doc: "Folds add to the rollups in the order in which they found the deltas."},
-		[]string{"folds"}, func(p *program) {
-			p.foldDeltas = p.foldDeltas.with("drain deltas", func(t *turn) error {
-				rows, err := t.tx.Query(t.ctx, `DELETE FROM queue_terminal_rollup_deltas RETURNING queue, completed_delta, failed_delta`)
-				if err != nil {
-					return err
-				}
-				defer rows.Close()
-				counts := t.pruning()
-				counts.counts = nil
-				for rows.Next() {
-					var c queueCount
-					if err := rows.Scan(&c.queue, &c.completed, &c.failed); err != nil {
-						return err
-					}
-					counts.counts = append(counts.counts, c)
-					t.now.N++
-				}
-				return rows.Err()
-			})
-		}},
 }

@@ -30,6 +30,12 @@ func init() {
 		Build:  build("rings/isolation", buildIsolation),
 	})
 	register(&sim.Scenario{
+		Name:   "rings/reinstall",
+		Doc:    "A 0.7 installer runs after the columns were dropped, and an old binary comes back",
+		Params: []sim.Param{slotsParam(4)},
+		Build:  build("rings/reinstall", buildReinstall),
+	})
+	register(&sim.Scenario{
 		Name:   "rings/oldreader",
 		Doc:    "A 0.6.2 reader counts next to 0.7 prunes before the flip",
 		Params: []sim.Param{slotsParam(2)},
@@ -105,4 +111,21 @@ func buildIsolation(cfg sim.Config, p *program) *sim.Setup {
 	}
 	s.Witnesses = []string{"rotate-0.7: Rotated", "enqueue-0.7: Done"}
 	return s
+}
+
+func buildReinstall(cfg sim.Config, p *program) *sim.Setup {
+	l := small(cfg.Params["slots"])
+	p.slots = l.slots
+	from := start{layout: l, authority: ledger, cur: cursor{1, 1}, extra: oldRow(cursor{1, 1})}
+	return &sim.Setup{
+		Schema: p.schema.text(l),
+		Seed:   from.text(),
+		Actors: []sim.ActorSpec{
+			{Name: "contractor", Run: contractor{p: p, times: 1}},
+			{Name: "installer-0.7", Run: expander{p, 1}},
+			{Name: "rotator-0.6", Run: oldRotator{p, l.lease, 1}},
+		},
+		Invariants: migratingInvariants(from.cursors()),
+		Witnesses:  []string{"contract: Done", "expand: Done expanded"},
+	}
 }
