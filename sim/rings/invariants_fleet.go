@@ -62,16 +62,16 @@ func knowsFlip(version string) bool {
 }
 
 // Step is sim.Monitor's.
-func (was *gateWatch) Step(s *sim.Step) (sim.Monitor, string) {
-	g := *was
+func (g *gateWatch) Step(s *sim.Step) (sim.Monitor, string) {
+	next := *g
 	if s.Committed != nil {
-		g.unaware = unawareSeen(s.Committed)
+		next.unaware = unawareSeen(s.Committed)
 	}
 	if s.Actor < 0 || s.Actor >= maxActors {
-		return g.or(was), ""
+		return next.or(g), ""
 	}
 	if strings.Contains(s.SQL, "FROM runtime_instances") && !s.Reply.Blocked {
-		g.blocked[s.Actor] = g.unaware != 0 && s.Now.UnixMicro()-g.unaware < freshWindow.Microseconds()
+		next.blocked[s.Actor] = next.unaware != 0 && s.Now.UnixMicro()-next.unaware < freshWindow.Microseconds()
 	}
 	bad := ""
 	for _, e := range s.Events {
@@ -81,15 +81,15 @@ func (was *gateWatch) Step(s *sim.Step) (sim.Monitor, string) {
 		switch v := e.Value.(type) {
 		case bool:
 			if e.Name == noteForced {
-				g.forced[s.Actor], g.blocked[s.Actor] = v, false
+				next.forced[s.Actor], next.blocked[s.Actor] = v, false
 			}
 		case Outcome:
-			if v.Kind == Flipped && g.blocked[s.Actor] && !g.forced[s.Actor] {
+			if v.Kind == Flipped && next.blocked[s.Actor] && !next.forced[s.Actor] {
 				bad = "an unforced flip committed although a runtime that is not known to be aware was fresh at its gate"
 			}
 		}
 	}
-	return g.or(was), bad
+	return next.or(g), bad
 }
 
 // Hash is sim.Monitor's.
@@ -123,13 +123,13 @@ type stability struct {
 }
 
 // Step is sim.Monitor's.
-func (was *stability) Step(s *sim.Step) (sim.Monitor, string) {
-	w := *was
+func (w *stability) Step(s *sim.Step) (sim.Monitor, string) {
+	next := *w
 	if s.Actor < 0 || s.Actor >= maxActors {
-		return was, ""
+		return w, ""
 	}
 	if s.Kind == sim.StepCrash || s.Kind == sim.StepConnLost {
-		w.since[s.Actor], w.auto[s.Actor] = 0, 0
+		next.since[s.Actor], next.auto[s.Actor] = 0, 0
 	}
 	bad := ""
 	for _, e := range s.Events {
@@ -140,28 +140,28 @@ func (was *stability) Step(s *sim.Step) (sim.Monitor, string) {
 		case fleetSeen:
 			switch {
 			case v.At < 0:
-				w.auto[s.Actor] = 1
+				next.auto[s.Actor] = 1
 			case !v.Ready:
-				w.since[s.Actor] = 0
-			case w.since[s.Actor] == 0:
-				w.since[s.Actor] = v.At
+				next.since[s.Actor] = 0
+			case next.since[s.Actor] == 0:
+				next.since[s.Actor] = v.At
 			}
 		case Outcome:
-			if v.Kind == Flipped && w.auto[s.Actor] == 1 {
-				since := w.since[s.Actor]
+			if v.Kind == Flipped && next.auto[s.Actor] == 1 {
+				since := next.since[s.Actor]
 				if since == 0 || s.Now.UnixMicro()-since < stablePeriod.Microseconds() {
 					bad = fmt.Sprintf("auto-flip after %v of a ready fleet", time.Duration(s.Now.UnixMicro()-since)*time.Microsecond)
 				}
 			}
 			if v.Kind == Flipped || v.Kind == Refused || v.Kind == AlreadyLedger {
-				w.auto[s.Actor] = 0
+				next.auto[s.Actor] = 0
 			}
 		}
 	}
-	if w == *was {
-		return was, bad
+	if next == *w {
+		return w, bad
 	}
-	return &w, bad
+	return &next, bad
 }
 
 // Hash is sim.Monitor's.

@@ -63,48 +63,48 @@ func (p *pins) mayPin(now int64, but int) bool {
 }
 
 // Step is sim.Monitor's.
-func (was *pins) Step(s *sim.Step) (sim.Monitor, string) {
-	p := *was
+func (p *pins) Step(s *sim.Step) (sim.Monitor, string) {
+	next := *p
 	now := s.Now.UnixMicro()
 	bad := ""
 	if s.Actor >= 0 && s.Actor < maxActors && ended(s) && s.Kind == sim.StepCrash {
-		p.since[s.Actor], p.folds[s.Actor], p.inTx[s.Actor] = 0, 0, false
+		next.since[s.Actor], next.folds[s.Actor], next.inTx[s.Actor] = 0, 0, false
 	}
 	if s.Actor >= 0 && s.Actor < maxActors && s.Reply.Tx != 0 {
-		p.inTx[s.Actor] = !ended(s)
+		next.inTx[s.Actor] = !ended(s)
 	}
 	for _, e := range s.Events {
 		switch v := e.Value.(type) {
 		case int64:
 			if e.Name == notePin {
-				p.since[s.Actor] = v
+				next.since[s.Actor] = v
 			}
 			if e.Name == noteFold {
-				p.folds[s.Actor], p.clear[s.Actor], p.pinned[s.Actor] = v, !p.mayPin(now, s.Actor), p.genuine(now)
+				next.folds[s.Actor], next.clear[s.Actor], next.pinned[s.Actor] = v, !next.mayPin(now, s.Actor), next.genuine(now)
 			}
 		case Outcome:
-			if e.Name != noteOutcome || p.folds[s.Actor] == 0 {
+			if e.Name != noteOutcome || next.folds[s.Actor] == 0 {
 				continue
 			}
 			switch {
-			case p.strict && v.Kind == Done && v.N > 0 && p.pinned[s.Actor]:
+			case next.strict && v.Kind == Done && v.N > 0 && next.pinned[s.Actor]:
 				bad = fmt.Sprintf("a fold deleted %d rows under a pin that was there before it began", v.N)
-			case !p.strict && v.Kind == SkippedPinned && p.clear[s.Actor]:
+			case !next.strict && v.Kind == SkippedPinned && next.clear[s.Actor]:
 				bad = "a fold stood down although nobody pinned the horizon"
 			}
-			p.folds[s.Actor] = 0
+			next.folds[s.Actor] = 0
 		}
 	}
-	for i := range p.folds {
-		if p.folds[i] != 0 {
-			p.clear[i] = p.clear[i] && !p.mayPin(now, i)
-			p.pinned[i] = p.pinned[i] && p.genuine(now)
+	for i := range next.folds {
+		if next.folds[i] != 0 {
+			next.clear[i] = next.clear[i] && !next.mayPin(now, i)
+			next.pinned[i] = next.pinned[i] && next.genuine(now)
 		}
 	}
-	if p == *was {
-		return was, bad
+	if next == *p {
+		return p, bad
 	}
-	return &p, bad
+	return &next, bad
 }
 
 // Hash is sim.Monitor's.

@@ -208,15 +208,15 @@ type reads struct {
 const finishedSQL = `SELECT count(*) FROM app_effects f JOIN app_jobs j ON j.job = f.job WHERE j.queue = 'q'`
 
 // Step is sim.Monitor's.
-func (was *reads) Step(s *sim.Step) (sim.Monitor, string) {
-	r := *was
+func (r *reads) Step(s *sim.Step) (sim.Monitor, string) {
+	next := *r
 	if s.Committed != nil {
 		if res, err := s.Committed.Query(finishedSQL); err == nil {
-			r.finished = res.Rows[0][0].N
+			next.finished = res.Rows[0][0].N
 		}
-		for i := range r.reading {
-			if r.reading[i] {
-				r.low[i], r.high[i] = min(r.low[i], r.finished), max(r.high[i], r.finished)
+		for i := range next.reading {
+			if next.reading[i] {
+				next.low[i], next.high[i] = min(next.low[i], next.finished), max(next.high[i], next.finished)
 			}
 		}
 	}
@@ -224,19 +224,19 @@ func (was *reads) Step(s *sim.Step) (sim.Monitor, string) {
 	for _, e := range s.Events {
 		switch {
 		case e.Kind == sim.EventCall && e.Name == "count":
-			r.low[s.Actor], r.high[s.Actor], r.reading[s.Actor] = r.finished, r.finished, true
-		case e.Kind == sim.EventNote && e.Name == noteOutcome && r.reading[s.Actor]:
+			next.low[s.Actor], next.high[s.Actor], next.reading[s.Actor] = next.finished, next.finished, true
+		case e.Kind == sim.EventNote && e.Name == noteOutcome && next.reading[s.Actor]:
 			o, _ := e.Value.(Outcome)
-			if o.Kind == Counted && (o.N < r.low[s.Actor] || o.N > r.high[s.Actor]) {
-				bad = fmt.Sprintf("counted %d finished jobs while there were %d to %d", o.N, r.low[s.Actor], r.high[s.Actor])
+			if o.Kind == Counted && (o.N < next.low[s.Actor] || o.N > next.high[s.Actor]) {
+				bad = fmt.Sprintf("counted %d finished jobs while there were %d to %d", o.N, next.low[s.Actor], next.high[s.Actor])
 			}
-			r.low[s.Actor], r.high[s.Actor], r.reading[s.Actor] = 0, 0, false
+			next.low[s.Actor], next.high[s.Actor], next.reading[s.Actor] = 0, 0, false
 		}
 	}
-	if r == *was {
-		return was, bad
+	if next == *r {
+		return r, bad
 	}
-	return &r, bad
+	return &next, bad
 }
 
 // Hash is sim.Monitor's.

@@ -57,18 +57,18 @@ type fleet struct {
 }
 
 // Step is sim.Monitor's.
-func (was *fleet) Step(s *sim.Step) (sim.Monitor, string) {
+func (f *fleet) Step(s *sim.Step) (sim.Monitor, string) {
 	if s.Actor < 0 || s.Actor >= maxActors {
-		return was, ""
+		return f, ""
 	}
-	f := *was
+	next := *f
 	bit := uint16(1) << s.Actor
 	if ended(s) {
-		f.columns, f.ledger = f.columns&^bit, f.ledger&^bit
+		next.columns, next.ledger = next.columns&^bit, next.ledger&^bit
 	}
 	if s.Committed != nil {
 		if c := readCursors(s.Committed); c != nil {
-			f.flipped = c.authority == ledger
+			next.flipped = c.authority == ledger
 		}
 	}
 	for _, e := range s.Events {
@@ -76,21 +76,21 @@ func (was *fleet) Step(s *sim.Step) (sim.Monitor, string) {
 		switch {
 		case !ok || e.Name != noteHold:
 		case h.Mode == columns:
-			f.columns |= bit
+			next.columns |= bit
 		case h.Mode == ledger:
-			f.ledger |= bit
+			next.ledger |= bit
 		}
 	}
-	if f == *was {
-		return was, ""
+	if next == *f {
+		return f, ""
 	}
 	switch {
-	case f.columns != 0 && f.ledger != 0:
-		return &f, "one transaction holds its serializer under the columns' discipline, another under the ledger's"
-	case f.columns != 0 && f.flipped:
-		return &f, "a transaction holds its serializer under the columns' discipline after the flip"
+	case next.columns != 0 && next.ledger != 0:
+		return &next, "one transaction holds its serializer under the columns' discipline, another under the ledger's"
+	case next.columns != 0 && next.flipped:
+		return &next, "a transaction holds its serializer under the columns' discipline after the flip"
 	}
-	return &f, ""
+	return &next, ""
 }
 
 // Hash is sim.Monitor's.
@@ -106,8 +106,8 @@ func (f *fleet) Hash() uint64 {
 type reports [3]uint64
 
 // Step is sim.Monitor's.
-func (was *reports) Step(s *sim.Step) (sim.Monitor, string) {
-	r := *was
+func (r *reports) Step(s *sim.Step) (sim.Monitor, string) {
+	next := *r
 	for o := range outcomes(s) {
 		if o.Kind != Rotated {
 			continue
@@ -117,17 +117,17 @@ func (was *reports) Step(s *sim.Step) (sim.Monitor, string) {
 				continue
 			}
 			bit := uint64(1) << (o.Gen & 63)
-			if r[i]&bit != 0 {
-				return &r, fmt.Sprintf("generation %d of the %s ring was reported by two rotations", o.Gen, o.Ring)
+			if next[i]&bit != 0 {
+				return &next, fmt.Sprintf("generation %d of the %s ring was reported by two rotations", o.Gen, o.Ring)
 			}
-			r[i] |= bit
-			r[i] &^= bit<<32 | bit>>32 // half a round away: free for the next lap
+			next[i] |= bit
+			next[i] &^= bit<<32 | bit>>32 // half a round away: free for the next lap
 		}
 	}
-	if r == *was {
-		return was, ""
+	if next == *r {
+		return r, ""
 	}
-	return &r, ""
+	return &next, ""
 }
 
 // Hash is sim.Monitor's.
@@ -142,21 +142,21 @@ type serializers struct {
 }
 
 // Step is sim.Monitor's.
-func (was *serializers) Step(s *sim.Step) (sim.Monitor, string) {
+func (h *serializers) Step(s *sim.Step) (sim.Monitor, string) {
 	if s.Actor < 0 || s.Actor >= maxActors {
-		return was, ""
+		return h, ""
 	}
-	h := *was
+	next := *h
 	if strings.Contains(s.SQL, "pg_try_advisory") && strings.Contains(s.SQL, "ring_rotation") && isFalse(s.Reply.Result) {
-		h.refused[s.Actor] = 1 << 7
-		for actor, ring := range h.holds {
+		next.refused[s.Actor] = 1 << 7
+		for actor, ring := range next.holds {
 			if actor != s.Actor {
-				h.refused[s.Actor] |= ring
+				next.refused[s.Actor] |= ring
 			}
 		}
 	}
 	if ended(s) {
-		h.holds[s.Actor] = 0
+		next.holds[s.Actor] = 0
 	}
 	bad := ""
 	for _, e := range s.Events {
@@ -165,18 +165,18 @@ func (was *serializers) Step(s *sim.Step) (sim.Monitor, string) {
 		}
 		switch v := e.Value.(type) {
 		case hold:
-			h.holds[s.Actor] = ringBit(v.Ring)
+			next.holds[s.Actor] = ringBit(v.Ring)
 		case Outcome:
-			if v.Reason == reasonSerializer && h.refused[s.Actor]&ringBit(v.Ring) == 0 {
+			if v.Reason == reasonSerializer && next.refused[s.Actor]&ringBit(v.Ring) == 0 {
 				bad = fmt.Sprintf("the serializer of the %s ring was refused, and nobody held it", v.Ring)
 			}
-			h.refused[s.Actor] = 0
+			next.refused[s.Actor] = 0
 		}
 	}
-	if h == *was {
-		return was, bad
+	if next == *h {
+		return h, bad
 	}
-	return &h, bad
+	return &next, bad
 }
 
 // isFalse says whether a result is one row with false first.

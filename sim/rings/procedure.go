@@ -170,9 +170,8 @@ func (t *turn) transact(done Outcome, p procedure) (Outcome, error) {
 	return t.transactWith(t.how, done, p)
 }
 
-// How a transaction begins: as the session's default says, or with its own isolation level.
+// How a transaction begins when it does not leave that to the session's default.
 var (
-	asSession     = pgx.TxOptions{}
 	readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 	snapshotRead  = pgx.TxOptions{IsoLevel: pgx.RepeatableRead}
 )

@@ -15,12 +15,6 @@ type rescuer struct {
 	ticks int
 }
 
-// stale is an open claim that a sweep found.
-type stale struct {
-	claimed
-	next job // its next attempt
-}
-
 // rescueSlots is the order in which one sweep visits the claim slots: the oldest by the ledger first, whatever the authority
 // is, then the others.
 func rescueSlots(oldest cursor, ok bool, n int) []int {
@@ -65,10 +59,10 @@ func sweepSlot() procedure {
 // sweep is what one sweep's steps tell each other.
 type sweep struct {
 	p     *program
-	found []stale
+	found []claimed
 }
 
-func (t *turn) stale() []stale { return t.locals.(*sweep).found }
+func (t *turn) stale() []claimed { return t.locals.(*sweep).found }
 
 // findStaleSQL finds the open claims of a slot, of both shapes, with the job of each. A claim that was materialised is under
 // its lease's heartbeat and none of the sweep's business.
@@ -97,7 +91,7 @@ func (t *turn) findStale(sql string) error {
 	found := t.locals.(*sweep)
 	found.found = nil
 	for rows.Next() {
-		s := stale{claimed: claimed{claimSlot: t.target.Slot}}
+		s := claimed{claimSlot: t.target.Slot}
 		var shape int
 		if err := rows.Scan(&shape, &s.id, &s.lease, &s.route.Slot, &s.route.Gen, &s.queue, &s.shard, &s.seq); err != nil {
 			return err
@@ -126,16 +120,16 @@ func rescueClaim() procedure {
 }
 
 // rescue runs the steps for one claim of the sweep. That the claim turns out to be someone else's ends only its own steps.
-func (t *turn) rescue(s *stale) error {
+func (t *turn) rescue(s *claimed) error {
 	p := t.locals.(*sweep).p
-	sub := &turn{ctx: t.ctx, db: t.db, tx: t.tx, ring: t.ring, locals: &s.claimed}
+	sub := &turn{ctx: t.ctx, db: t.db, tx: t.tx, ring: t.ring, locals: s}
 	if err := sub.steps(p.rescueClaim); err != nil {
 		if err == errEnd {
 			return nil
 		}
 		return err
 	}
-	next := &turn{ctx: t.ctx, db: t.db, tx: t.tx, ring: queueRing, locals: &job{lane: s.lane, id: s.id, lease: s.claimed.lease + 1}}
+	next := &turn{ctx: t.ctx, db: t.db, tx: t.tx, ring: queueRing, locals: &job{lane: s.lane, id: s.id, lease: s.job.lease + 1}}
 	if err := next.steps(p.reenqueue); err != nil {
 		return err
 	}
