@@ -107,10 +107,11 @@ func (a *analyzer) unsupported(loc int32, what string) *types.Error {
 	return a.errorf(loc, "0A000", "%s is not supported by the model", what)
 }
 
-// lock notes a relation lock; a weaker mode than one that is noted for the relation already is dropped, as it would not wait.
+// lock notes a relation lock. Each use of a relation takes its own mode: a stronger one does not stand for a weaker one, so
+// that pg_locks shows both.
 func (a *analyzer) lock(r *Relation, mode storage.TableLock) {
 	for i := range a.locks {
-		if a.locks[i].rel == r && a.locks[i].mode >= mode {
+		if a.locks[i].rel == r && a.locks[i].mode == mode {
 			return
 		}
 	}
