@@ -104,6 +104,14 @@ func (a *analyzer) truncate(n *pg.TruncateStmt) (*Compiled, error) {
 			ids[i] = r.ID
 		}
 		rn.x.Truncate(ids...)
+		for _, r := range all { // the rebuilding of the indexes takes its lock even when there are none
+			if r.Kind != KindTable {
+				continue
+			}
+			if _, err := rn.x.LockTable(r.ID, storage.ShareLock, storage.Wait); err != nil {
+				return nil, err
+			}
+		}
 		if n.RestartSeqs {
 			if err := rn.restartSequences(all); err != nil {
 				return nil, err
