@@ -55,6 +55,10 @@ type kind struct {
 func (w *world) bankKinds(p, q PostingID) []kind {
 	both := payment("pay both", alice, bob, p, 100)
 	both.Consumes = append(both.Consumes, q)
+	// Both clients of the deposit submit one envelope. Left to pin for themselves they may pin different versions, and the
+	// snapshots are part of the identity: then it would be two transfers, in every variant.
+	in := deposit(external, bob, usd, 5, "deposit")
+	in.Snapshots = []Snapshot{{bob, 1}, {external, 1}}
 	pay := func(memo string, moves ...Movement) func(process) sim.Actor {
 		return func(pr process) sim.Actor { return payer(pr, memo, moves...) }
 	}
@@ -76,8 +80,8 @@ func (w *world) bankKinds(p, q PostingID) []kind {
 		{"pass-on", pay("pass on", Movement{bob, carol, usd, 30})},
 		{"owe-90", pay("owe 90", Movement{carol, bob, usd, 90})},
 		{"owe-80", pay("owe 80", Movement{carol, alice, usd, 80})},
-		{"deposit", claim(deposit(external, bob, usd, 5, "deposit"))},
-		{"deposit-again", claim(deposit(external, bob, usd, 5, "deposit"))},
+		{"deposit", claim(in)},
+		{"deposit-again", claim(in)},
 		{"pay-and-reverse", func(pr process) sim.Actor { return payAndReverse(pr, payment("pay 40", alice, carol, q, 40)) }},
 		{"freeze-bob", change(freeze, bob)},
 		{"unfreeze-bob", change(unfreeze, bob)},
