@@ -64,12 +64,6 @@ func (rn *run) moment(rows func(*run) [][]types.Value) [][]types.Value {
 	return r.views[rn.viewAt-1]
 }
 
-var (
-	textType = types.Type{Kind: types.Text}
-	timeType = types.Type{Kind: types.Timestamptz}
-	xidType  = types.Type{Kind: types.XID8}
-)
-
 func name(s string) types.Value { return types.NewString(types.Name, s) }
 
 func orNull(v types.Value, ok bool) types.Value {

@@ -1,7 +1,6 @@
 package parity
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 	"testing"
@@ -48,5 +47,5 @@ func TestServerAgreesWithItself(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Log(fmt.Sprintf("%+v", rep))
+	t.Logf("%+v", rep)
 }

@@ -62,7 +62,7 @@ func (b *Backend) makeSchema() error {
 		role := strings.TrimSuffix(strings.TrimPrefix(e.Message, `role "`), `" already exists`)
 		changed := createRole.ReplaceAllStringFunc(sql, func(stmt string) string {
 			m := createRole.FindStringSubmatch(stmt)
-			if strings.ToLower(strings.Trim(m[2], `"`)) != strings.ToLower(role) {
+			if !strings.EqualFold(strings.Trim(m[2], `"`), role) {
 				return stmt
 			}
 			return "ALTER " + m[1] + " " + m[2]
