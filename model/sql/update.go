@@ -20,15 +20,31 @@ type setCol struct {
 	fn  evalFn
 }
 
-// setClause analyses SET.
+// setClause analyses SET of UPDATE and of ON CONFLICT.
 func (q *query) setClause(list []*pg.Node, r *Relation, it *nsItem) ([]setCol, error) {
 	a := q.a
 	saved := q.noAgg
 	q.noAgg = "UPDATE"
 	defer func() { q.noAgg = saved }()
-	var sets []setCol
+	// All the values are analysed before the first name of a column is looked up, as on the server.
+	values := make([]expr, len(list))
 	multi := map[*pg.Node][]expr{}
-	for _, tn := range list {
+	for i, tn := range list {
+		rt := tn.GetResTarget()
+		var err error
+		switch v := rt.Val.Node.(type) {
+		case *pg.Node_SetToDefault:
+		case *pg.Node_MultiAssignRef:
+			values[i], err = q.multiAssign(v.MultiAssignRef, multi)
+		default:
+			values[i], err = q.expr(rt.Val)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var sets []setCol
+	for i, tn := range list {
 		rt := tn.GetResTarget()
 		if len(rt.Indirection) > 0 {
 			return nil, a.unsupported(rt.Location, "assignment to an array element or field")
@@ -43,23 +59,12 @@ func (q *query) setClause(list []*pg.Node, r *Relation, it *nsItem) ([]setCol, e
 			}
 		}
 		c := &r.Columns[col]
-		var e expr
+		e := values[i]
 		var err error
-		switch v := rt.Val.Node.(type) {
-		case *pg.Node_SetToDefault:
+		if e == nil {
 			e, err = a.defaultExpr(c)
-		case *pg.Node_MultiAssignRef:
-			if e, err = q.multiAssign(v.MultiAssignRef, multi); err == nil {
-				if e == nil {
-					e, err = a.defaultExpr(c)
-				} else {
-					e, err = a.assign(e, c)
-				}
-			}
-		default:
-			if e, err = q.expr(rt.Val); err == nil {
-				e, err = a.assign(e, c)
-			}
+		} else {
+			e, err = a.assign(e, c)
 		}
 		if err != nil {
 			return nil, err
@@ -211,22 +216,28 @@ func (q *query) updatePlan(n *pg.UpdateStmt) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	sets, err := q.setClause(n.TargetList, r, it)
-	if err != nil {
-		return nil, err
-	}
-	for i := range a.privs {
-		if p := &a.privs[i]; p.rel == r && p.priv == 'w' && p.cols == nil {
-			for _, s := range sets {
-				p.cols = append(p.cols, s.col)
-			}
-		}
-	}
 	where, err := q.where(n.WhereClause, "WHERE")
 	if err != nil {
 		return nil, err
 	}
-	return q.change(&changeNode{sets: sets}, r, it, tree, where, n.ReturningList, others, a)
+	// RETURNING comes before SET, as on the server: the first fault is the one reported, and the first use of a parameter
+	// gives it its type.
+	out := &changeNode{}
+	p, err := q.returning(n.ReturningList, it, out, &out.ret, others...)
+	if err != nil {
+		return nil, err
+	}
+	if out.sets, err = q.setClause(n.TargetList, r, it); err != nil {
+		return nil, err
+	}
+	for i := range a.privs {
+		if p := &a.privs[i]; p.rel == r && p.priv == 'w' && p.cols == nil {
+			for _, s := range out.sets {
+				p.cols = append(p.cols, s.col)
+			}
+		}
+	}
+	return p, q.change(out, r, it, tree, where)
 }
 
 func (q *query) deletePlan(n *pg.DeleteStmt) (*plan, error) {
@@ -243,21 +254,28 @@ func (q *query) deletePlan(n *pg.DeleteStmt) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q.change(&changeNode{delete: true}, r, it, tree, where, n.ReturningList, others, q.a)
+	out := &changeNode{delete: true}
+	p, err := q.returning(n.ReturningList, it, out, &out.ret, others...)
+	if err != nil {
+		return nil, err
+	}
+	return p, q.change(out, r, it, tree, where)
 }
 
-func (q *query) change(out *changeNode, r *Relation, it *nsItem, tree *jtree, where expr, ret []*pg.Node, others []*nsItem, a *analyzer) (*plan, error) {
+// change plans what an analysed UPDATE or DELETE runs.
+func (q *query) change(out *changeNode, r *Relation, it *nsItem, tree *jtree, where expr) error {
+	a := q.a
 	var err error
 	a.privs = append(a.privs, privCheck{rel: r, priv: 'r', reads: it.rel + 1, ifRead: true})
 	if out.w, err = a.newWriter(r); err != nil {
-		return nil, err
+		return err
 	}
 	out.w.setCols(out.sets)
 	if out.child, err = q.joinPlan(tree, where); err != nil {
-		return nil, err
+		return err
 	}
 	out.target, out.slot, out.out = it.rel, a.newSlot(), out.child.rels()
-	return q.returning(ret, it, out, &out.ret, others...)
+	return nil
 }
 
 func (n *changeNode) open(f *frame) error {

@@ -92,3 +92,10 @@ a: SELECT 1/0
 a: ROLLBACK AND CHAIN
 a: SHOW transaction_isolation
 a: COMMIT
+# An UPDATE is analysed FROM first, then WHERE, RETURNING and SET.
+a: UPDATE t SET no1 = 1 FROM missing WHERE no2 = 1 RETURNING no3
+a: UPDATE t SET no1 = 1 WHERE no2 = 1 RETURNING no3
+a: UPDATE t SET no1 = 1 WHERE k = 1 RETURNING no3
+a: UPDATE t SET no1 = 1, v = no4 WHERE k = 1 RETURNING k
+a: UPDATE t SET v = no4 WHERE k = 'x'
+a: DELETE FROM t WHERE no2 = 1 RETURNING no3
