@@ -22,7 +22,11 @@ func (a *analyzer) vacuum(s *pg.VacuumStmt) (*Compiled, error) {
 		tag = "ANALYZE"
 	}
 	for _, on := range s.Options {
-		if o := on.GetDefElem(); o.Defname == "full" && (o.Arg == nil || o.Arg.GetBoolean().GetBoolval() || o.Arg.GetString_().GetSval() == "true") {
+		o := on.GetDefElem()
+		if o.Defname == "skip_locked" {
+			return nil, a.unsupported(o.Location, "SKIP_LOCKED")
+		}
+		if o.Defname == "full" && (o.Arg == nil || o.Arg.GetBoolean().GetBoolval() || o.Arg.GetString_().GetSval() == "true") {
 			mode = storage.AccessExclusive
 		}
 	}

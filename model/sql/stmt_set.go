@@ -157,7 +157,14 @@ func (d *Database) setSpecial(s *session, name, value string, local bool) error 
 		o.ReadOnly = s.readOnly
 		d.st.SetTx(s.id, o)
 		return nil
-	case "transaction_deferrable":
+	case "transaction_deferrable", "default_transaction_deferrable":
+		v, ok := boolean(value)
+		if !ok {
+			return types.Errorf("22023", "parameter %q requires a Boolean value", name)
+		}
+		if v == "on" {
+			return types.NewError("0A000", "DEFERRABLE is not supported by the model")
+		}
 		return nil
 	case "role":
 		return d.setRole(s, value, local)

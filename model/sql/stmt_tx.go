@@ -126,6 +126,9 @@ func (a *analyzer) txOptions(list []*pg.Node) ([]setting, error) {
 				value = "on"
 			}
 		}
+		if o.Defname == "transaction_deferrable" && value == "on" {
+			return nil, a.unsupported(o.Location, "DEFERRABLE") // it would have to wait for a safe snapshot
+		}
 		switch o.Defname {
 		case "transaction_isolation", "transaction_read_only", "transaction_deferrable":
 			out = append(out, setting{o.Defname, value})
