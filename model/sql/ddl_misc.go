@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"strings"
+
 	pg "github.com/pganalyze/pg_query_go/v6"
 
 	"simrun/model/storage"
@@ -57,7 +59,7 @@ func (a *analyzer) vacuum(s *pg.VacuumStmt) (*Compiled, error) {
 				continue
 			}
 			if !rn.d.isSuperuser(rn.s, rn.s.user()) && r.Owner != rn.s.user() {
-				rn.warn("42501", "permission denied to "+map[bool]string{true: "vacuum", false: "analyze"}[s.IsVacuumcmd]+" \""+r.Name+"\", skipping it")
+				rn.warn("01000", "skipping \""+r.Name+"\" --- only table or database owner can "+strings.ToLower(tag)+" it")
 				continue
 			}
 			if err := rn.lock(r, mode); err != nil {
