@@ -114,7 +114,7 @@ func buildMigration(w *world) {
 		w.add(fmt.Sprintf("saga-%d", i+1), redeployed(old, new, env))
 	}
 	w.exempt = []int{len(w.actors)}
-	w.actors = append(w.actors, sim.ActorSpec{Name: "migrator", Run: migrator(migration004(w.cfg.Variant == variantRepaired), !w.p.migrateApart)})
+	w.actors = append(w.actors, sim.ActorSpec{Name: "migrator", Run: migrator(migration004(w.cfg.Variant == variantRepaired && !w.p.migrateApart), !w.p.migrateApart)})
 	w.witnesses = []string{"committed", "migrated", "redeployed"}
 	w.enc = migrated
 }
