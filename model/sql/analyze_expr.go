@@ -76,15 +76,7 @@ func (q *query) typeCast(n *pg.TypeCast) (expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	loc := n.Location
-	if loc < 0 {
-		loc = e.loc()
-	}
-	out, err := q.a.coerce(e, t, typmod, explicit)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return q.a.coerce(e, t, typmod, explicit)
 }
 
 func (q *query) boolExpr(n *pg.BoolExpr) (expr, error) {

@@ -32,7 +32,6 @@ type Compiled struct {
 	util func(r *run) (*Result, error)
 	// control changes the state of the session's transaction; it runs outside of any statement of storage.
 	control func(d *Database, s *session) (*Result, error)
-	allowed bool // also in an aborted transaction (ROLLBACK and its kin)
 	pool    sync.Pool
 }
 

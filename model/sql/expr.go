@@ -105,7 +105,6 @@ type rowVar struct {
 	at
 	rel  int
 	cols []nsCol
-	t    types.Type
 }
 
 func (e *rowVar) typ() types.Type        { return types.Type{Kind: types.Record} }

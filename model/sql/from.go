@@ -110,7 +110,7 @@ func (q *query) relationItem(r *Relation, n *pg.RangeVar, mode storage.TableLock
 	}
 	a.lock(r, mode)
 	it := a.tableItem(r, n.Alias)
-	a.privs = append(a.privs, privCheck{rel: r, priv: 'r', reads: it.rel + 1, pos: parser.CharPos(a.sql, n.Location)})
+	a.privs = append(a.privs, privCheck{rel: r, priv: 'r', reads: it.rel + 1, pos: parser.CharPosition(a.sql, n.Location)})
 	if n.Alias == nil {
 		it.schema = r.Schema
 	}

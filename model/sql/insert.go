@@ -65,7 +65,7 @@ func (q *query) targetTable(n *pg.RangeVar, priv byte, verb string) (*Relation, 
 		return nil, a.errorf(n.Location, "42809", "cannot open relation %q", r.Name).WithDetail("This operation is not supported for indexes.")
 	}
 	a.lock(r, storage.RowExclusive)
-	a.privs = append(a.privs, privCheck{rel: r, priv: priv, pos: parser.CharPos(a.sql, n.Location)})
+	a.privs = append(a.privs, privCheck{rel: r, priv: priv, pos: parser.CharPosition(a.sql, n.Location)})
 	a.inDML = true
 	return r, nil
 }

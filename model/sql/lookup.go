@@ -46,11 +46,6 @@ func (c *catalog) find(class, name string) (any, bool) {
 	return c.d.st.Find(c.id, class, name)
 }
 
-// list calls f for each object of a class, in order of creation, until it returns false.
-func (c *catalog) list(class string, f func(name string, payload any) bool) {
-	c.d.st.List(c.id, class, f)
-}
-
 // byQName finds a relation by its qualified name.
 func (c *catalog) byQName(q string) (*Relation, bool) {
 	p, ok := c.find(classRelation, q)

@@ -345,9 +345,8 @@ type limitNode struct {
 }
 
 type limitState struct {
-	left    int64 // -1: no limit
-	skip    int64
-	started bool
+	left int64 // -1: no limit
+	skip int64
 }
 
 func (n *limitNode) open(f *frame) error {

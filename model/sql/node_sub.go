@@ -278,7 +278,6 @@ type cteNode struct {
 	slot int
 	// recursive part, nil otherwise
 	recursive *plan
-	work      int // relation of the working table
 	distinct  bool
 	keys      []sortKey
 }
@@ -290,7 +289,6 @@ type cteState struct {
 	done   bool
 	// of a recursive query
 	from, to int // working table is rows[from:to]
-	wpos     int
 	inRec    bool
 }
 

@@ -378,7 +378,7 @@ func (e *plExpr) run(ps *plState, row func(cols []Col, vals []types.Value) (bool
 func (c *Compiled) columns() []Col {
 	cols := make([]Col, len(c.fields))
 	for i, f := range c.fields {
-		cols[i] = Col{Name: f.Name, Type: f.Type}
+		cols[i] = Col(f)
 	}
 	return cols
 }

@@ -93,7 +93,7 @@ type externals struct {
 // errAt gives e the position of a node.
 func (a *analyzer) errAt(e *types.Error, loc int32) *types.Error {
 	if e.Position == 0 && loc >= 0 {
-		e.Position = parser.CharPos(a.sql, loc)
+		e.Position = parser.CharPosition(a.sql, loc)
 	}
 	return e
 }
@@ -146,7 +146,6 @@ type nsItem struct {
 	qualOnly bool      // columns only by qualified name (sides of a JOIN with alias-less merged item)
 	noQual   bool      // the unnamed item of a join
 	lateral  bool      // visible to the right only inside LATERAL
-	types    []types.Type
 	node     scanNode
 	dml      bool // the target of UPDATE/DELETE
 	sub      *query
@@ -154,17 +153,13 @@ type nsItem struct {
 
 // cteDef is a WITH query that is visible.
 type cteDef struct {
-	name  string
-	cols  []outCol
-	slot  int // frame slot of its shared state
-	plan  func() (node, []evalFn)
-	q     *query
-	dml   bool
-	refs  int
-	work  int // relation of the working table while a recursive term is analysed, -1
-	self  bool
-	cte   *cteNode
-	scope *query
+	name string
+	cols []outCol
+	dml  bool
+	refs int
+	work int // relation of the working table while a recursive term is analysed, -1
+	self bool
+	cte  *cteNode
 }
 
 // outCol is a column of a query's result.
@@ -182,7 +177,6 @@ type query struct {
 	items      []*nsItem
 	ctes       []*cteDef
 	correlated bool
-	lateral    bool // the parent's items are those to the left in FROM
 	aggs       []*aggExpr
 	inAgg      bool
 	noAgg      string // why aggregates are not allowed here, e.g. "WHERE"

@@ -94,11 +94,6 @@ func payer(w process, memo string, moves ...Movement) sim.Actor {
 	})
 }
 
-// reverser undoes a transfer.
-func reverser(w process, tid string) sim.Actor {
-	return worker(w, func(ctx context.Context, db sim.DB) (Envelope, error) { return w.p.reverse(ctx, db, tid) })
-}
-
 // worker plans an envelope, commits it, and recovers itself after a crash or an error of unknown effect.
 func worker(w process, planned func(ctx context.Context, db sim.DB) (Envelope, error)) sim.Actor {
 	return sim.ActorFunc(func(ctx context.Context, db sim.DB) error {

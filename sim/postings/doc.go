@@ -17,7 +17,7 @@
 //	resolve.go    movements to an envelope; validate.go: the pure rules
 //	saga.go       the steps s1..s12; recover.go: what happens after a crash
 //	repaired.go   the variant that holds under every fault and with any number of recoverers
-//	actors.go     the processes: claimer, payer, depositor, closer, freezer, reverser, reader, recoverer, migrator
+//	actors.go     the processes: claimer, payer, depositor, closer, freezer, reader, recoverer, migrator
 //	ledger.go     the committed state that the invariants judge
 //	invariants_*  I1 .. I18
 //	mutants_*     seeded bugs, as edits of a program

@@ -33,7 +33,6 @@ type program struct {
 	sqlSaveSaga                           string
 	sqlLockHead                           string
 	sqlClaimRecord                        string
-	sqlLockHeads                          string
 	appendVersionIn                       func(ctx context.Context, tx session, next Account) error
 
 	// Reading and arithmetic of the ledger.

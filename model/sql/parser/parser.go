@@ -36,8 +36,8 @@ func ParsePLpgSQL(createFunction string) (json.RawMessage, *types.Error) {
 	return tree, nil
 }
 
-// CharPos turns a byte offset of the tree into the 1-based character position of an error report.
-func CharPos(sql string, offset int32) int {
+// CharPosition turns a byte offset of the tree into the 1-based character position of an error report.
+func CharPosition(sql string, offset int32) int {
 	if offset < 0 || int(offset) > len(sql) {
 		return 0
 	}
