@@ -3,17 +3,11 @@
 package main
 
 import (
-	"os"
-	"runtime/debug"
+	"simrun/cmd/simrun/cli"
 
 	_ "simrun/examples/sqlcqueue"
 	_ "simrun/sim/postings"
 	_ "simrun/sim/rings"
 )
 
-func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // runs make much short-lived garbage and keep little
-	}
-	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { cli.Main() }

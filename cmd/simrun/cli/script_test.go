@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -8,13 +8,16 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	_ "simrun/examples/sqlcqueue"
 	"simrun/sim"
 	"simrun/sim/postgres"
+	_ "simrun/sim/postings"
+	_ "simrun/sim/rings"
 )
 
 func TestMain(m *testing.M) {
 	sim.Register(incrementScenario())
-	testscript.Main(m, map[string]func(){"simrun": main})
+	testscript.Main(m, map[string]func(){"simrun": Main})
 }
 
 // TestScripts runs the command line as users do. A script that needs a server says so with [!postgres] skip.

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const cliDocument = "../../docs/cli.md"
+const cliDocument = "../../../docs/cli.md"
 
 // TestCommandLineDocument checks that docs/cli.md has every verb and flag as simrun --help tells them. With SIMRUN_UPDATE=1 it
 // writes the file.
@@ -31,7 +31,7 @@ func TestCommandLineDocument(t *testing.T) {
 	had, has := strings.Split(string(got), "\n"), strings.Split(want, "\n")
 	for i := range max(len(had), len(has)) {
 		if i >= len(had) || i >= len(has) || had[i] != has[i] {
-			t.Fatalf("docs/cli.md is not what the program says, from line %d on; write it with SIMRUN_UPDATE=1 go test ./cmd/simrun -run %s", i+1, t.Name())
+			t.Fatalf("docs/cli.md is not what the program says, from line %d on; write it with SIMRUN_UPDATE=1 go test ./cmd/simrun/cli -run %s", i+1, t.Name())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -16,7 +16,7 @@ var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 func TestDocuments(t *testing.T) {
 	for _, doc := range []string{"README.md", "examples/sqlcqueue/README.md"} {
 		t.Run(doc, func(t *testing.T) {
-			text, err := os.ReadFile(filepath.Join("../..", doc))
+			text, err := os.ReadFile(filepath.Join("../../..", doc))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,11 +66,11 @@ func TestTutorial(t *testing.T) {
 	if os.Getenv("SIMRUN_LONG") == "" {
 		t.Skip("SIMRUN_LONG is not set")
 	}
-	text, err := os.ReadFile("../../docs/tutorial.md")
+	text, err := os.ReadFile("../../../docs/tutorial.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func (d *tutorial) write(name, text string) {
 
 // TestDocumentedHistory checks the history that docs/failure-file.md shows.
 func TestDocumentedHistory(t *testing.T) {
-	text, err := os.ReadFile("../../docs/failure-file.md")
+	text, err := os.ReadFile("../../../docs/failure-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}
