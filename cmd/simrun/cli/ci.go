@@ -46,7 +46,8 @@ func (c *ciFlags) seeds(first uint64) (start, stride uint64, err error) {
 	return first + a - 1, b, nil
 }
 
-// known runs the corpus's files of the spec's instance again, and returns what they come to.
+// known runs the corpus's files of the spec's instance again, and returns what they come to: one finding for each invariant, shown
+// by its shortest run that still fails.
 func (c *ciFlags) known(s replay.Spec, open replay.Opener) ([]reports.Finding, error) {
 	if c.corpus == "" {
 		return nil, nil
@@ -76,7 +77,13 @@ func (c *ciFlags) known(s replay.Spec, open replay.Opener) ([]reports.Finding, e
 		if run.Violation.Invariant != file.Violation.Invariant {
 			f.Standing = reports.Fixed
 		}
-		out = append(out, f)
+		i := slices.IndexFunc(out, func(o reports.Finding) bool { return o.Name() == f.Name() })
+		switch {
+		case i < 0:
+			out = append(out, f)
+		case f.Standing == reports.Known && (out[i].Standing == reports.Fixed || f.Steps < out[i].Steps):
+			out[i] = f
+		}
 	}
 	return out, nil
 }
@@ -102,6 +109,9 @@ func (a *app) report(c *ciFlags, s replay.Spec, r *fuzz.Report, known []reports.
 	}
 	for _, w := range slices.Sorted(maps.Keys(r.Witnesses)) {
 		sum.Coverage = append(sum.Coverage, reports.Coverage{Witness: w, Seen: int(r.Witnesses[w])})
+	}
+	for _, w := range r.Unseen {
+		sum.Coverage = append(sum.Coverage, reports.Coverage{Witness: w})
 	}
 	for _, f := range sum.Findings {
 		if !a.json {
