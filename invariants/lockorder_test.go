@@ -93,4 +93,7 @@ func TestNoDeadlock(t *testing.T) {
 	if _, why := m.Step(&sim.Step{Name: "victim a", Reply: sim.Reply{Err: &sim.Error{Code: "40P01"}}}); why == "" {
 		t.Error("did not fire on a victim")
 	}
+	if _, why := m.Step(&sim.Step{Name: "victim a", Yielding: true, Reply: sim.Reply{Err: &sim.Error{Code: "40P01"}}}); why != "" {
+		t.Errorf("fired on a cycle that a lock_timeout ends: %s", why)
+	}
 }

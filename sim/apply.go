@@ -32,6 +32,7 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 	case StepClock:
 		w.tick()
 	case StepVictim:
+		w.yielding = w.cycleYields()
 		w.cycle = nil
 		w.interrupt(i, kind, "40P01")
 	case StepLockTimeout:

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"strconv"
 
 	"simrun/scheduler"
@@ -92,14 +93,21 @@ func (s *System) Choices(w *World, buf []scheduler.Choice) []scheduler.Choice {
 // victims are the ways out of a closed cycle: a deadlock victim, or a lock_timeout that is over first.
 func (w *World) victims(buf []scheduler.Choice) []scheduler.Choice {
 	for _, i := range w.cycle {
-		buf = append(buf, imposed(i, StepVictim))
+		if w.actors[i].at.ask.lockTimeout != timeoutShort { // its lock_timeout is over before it looks for a deadlock
+			buf = append(buf, imposed(i, StepVictim))
+		}
 	}
 	for _, i := range w.cycle {
-		if w.actors[i].at.ask.lockTimeout {
+		if w.actors[i].at.ask.lockTimeout != timeoutNone {
 			buf = append(buf, imposed(i, StepLockTimeout))
 		}
 	}
 	return buf
+}
+
+// cycleYields says that a wait of the closed cycle ends by its lock_timeout, if nothing comes before.
+func (w *World) cycleYields() bool {
+	return slices.ContainsFunc(w.cycle, func(i int) bool { return w.actors[i].at.ask.lockTimeout == timeoutShort })
 }
 
 // giveUps are the waits with a lock_timeout, when nothing else can move: real time would pass.
@@ -108,7 +116,7 @@ func (w *World) giveUps(buf []scheduler.Choice) []scheduler.Choice {
 		return buf // they are among the faults
 	}
 	for i := range w.actors {
-		if a := &w.actors[i]; a.status == blocked && a.at.ask.lockTimeout {
+		if a := &w.actors[i]; a.status == blocked && a.at.ask.lockTimeout != timeoutNone {
 			buf = append(buf, imposed(i, StepLockTimeout))
 		}
 	}
@@ -138,7 +146,7 @@ func (w *World) faults(buf []scheduler.Choice, moving bool) []scheduler.Choice {
 		if (waits || sql && !ask.commit && classify(ask.req.SQL) == stmtOther) && w.mayFail(faultCancel) {
 			buf = append(buf, imposed(i, StepCancel))
 		}
-		if waits && ask.lockTimeout && w.mayFail(faultLockTimeout) {
+		if waits && ask.lockTimeout != timeoutNone && w.mayFail(faultLockTimeout) {
 			buf = append(buf, imposed(i, StepLockTimeout))
 		}
 		if sql && ask.repeatable && a.tx == 'T' && w.mayFail(faultSerialization) {

@@ -29,12 +29,12 @@ type pending struct {
 	n     int
 
 	// What the session knows when it asks; faults are offered by it.
-	commit      bool // the statement is the COMMIT of a transaction block
-	auto        bool // the statement is a transaction of its own
-	reads       bool // the statement is a plain SELECT of its own transaction, without function calls
-	repeatable  bool // REPEATABLE READ or SERIALIZABLE
-	lockTimeout bool // lock_timeout is set
-	clock       bool // the statement asks for the time
+	commit      bool    // the statement is the COMMIT of a transaction block
+	auto        bool    // the statement is a transaction of its own
+	reads       bool    // the statement is a plain SELECT of its own transaction, without function calls
+	repeatable  bool    // REPEATABLE READ or SERIALIZABLE
+	lockTimeout timeout // lock_timeout
+	clock       bool    // the statement asks for the time
 }
 
 // same says that two requests of an actor are equal, as they must be when it has observed the same.

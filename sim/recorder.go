@@ -71,10 +71,11 @@ func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []E
 	} else {
 		s.Name = "clock"
 	}
+	s.Yielding = kind == StepVictim && w.yielding
 	switch {
 	case w.asked == nil:
 	case w.asked.kind == askSQL:
-		s.SQL, s.Args, s.Bounded = w.asked.req.SQL, w.asked.req.Args, w.asked.lockTimeout
+		s.SQL, s.Args, s.Bounded = w.asked.req.SQL, w.asked.req.Args, w.asked.lockTimeout == timeoutShort
 	case kind == StepChoose:
 		s.Name = w.chooseName(i, w.asked, w.chosen)
 	}

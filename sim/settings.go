@@ -1,6 +1,11 @@
 package sim
 
-import "strings"
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // stmtClass is what a statement means to a session's transaction.
 type stmtClass uint8
@@ -65,12 +70,12 @@ func firstWord(sql string) (word, rest string) {
 // settings are the two session settings by which the world offers faults: is a wait bounded by lock_timeout, and can a
 // statement fail with 40001. Each has a value of the session and one of the current transaction.
 type settings struct {
-	timeoutSession, timeoutLocal bool
+	timeoutSession, timeoutLocal timeout
 	isoSession, isoLocal         bool
 }
 
-func (g *settings) repeatable() bool  { return g.isoLocal }
-func (g *settings) lockTimeout() bool { return g.timeoutLocal }
+func (g *settings) repeatable() bool     { return g.isoLocal }
+func (g *settings) lockTimeout() timeout { return g.timeoutLocal }
 
 // connect gives the settings of a new connection.
 func (g *settings) connect(spec *ActorSpec) {
@@ -78,7 +83,7 @@ func (g *settings) connect(spec *ActorSpec) {
 	for _, s := range spec.Settings {
 		switch strings.ToLower(s[0]) {
 		case "lock_timeout":
-			g.timeoutSession = timeoutIsSet(s[1])
+			g.timeoutSession = timeoutOf(s[1])
 		case "default_transaction_isolation":
 			g.isoSession = isRepeatable(s[1])
 		}
@@ -110,7 +115,7 @@ func (g *settings) set(low string, idle bool) {
 	switch {
 	case strings.Contains(low, "lock_timeout"):
 		_, value, _ := strings.Cut(low, "lock_timeout")
-		on := timeoutIsSet(value)
+		on := timeoutOf(value)
 		local := strings.Contains(low, "local") || strings.Contains(value, "true")
 		if !local {
 			g.timeoutSession = on
@@ -133,5 +138,34 @@ func isRepeatable(s string) bool {
 	return strings.Contains(s, "repeatable read") || strings.Contains(s, "serializable")
 }
 
-// timeoutIsSet says that a value of lock_timeout is other than 0, default and unset.
-func timeoutIsSet(s string) bool { return strings.ContainsAny(s, "123456789") }
+// timeout is what a value of lock_timeout means beside deadlock_timeout, which is a second unless somebody sets it: a wait
+// that ends before the server looks for a deadlock is never the deadlock's victim.
+type timeout uint8
+
+const (
+	timeoutNone  timeout = iota // 0, default, or not set
+	timeoutShort                // below a second
+	timeoutLong
+)
+
+var timeoutValue = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\b`)
+
+// timeoutUnits are those of the server's settings; lock_timeout's own is the millisecond.
+var timeoutUnits = map[string]time.Duration{"us": time.Microsecond, "": time.Millisecond, "ms": time.Millisecond, "s": time.Second,
+	"min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
+
+// timeoutOf reads the first number in lower-case text, with its unit.
+func timeoutOf(s string) timeout {
+	m := timeoutValue.FindStringSubmatch(s)
+	if m == nil {
+		return timeoutNone
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	switch {
+	case err != nil || n == 0:
+		return timeoutNone
+	case n*float64(timeoutUnits[m[2]]) < float64(time.Second):
+		return timeoutShort
+	}
+	return timeoutLong
+}

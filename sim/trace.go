@@ -68,8 +68,12 @@ type Step struct {
 	Committed View
 	// Acquired are the locks that the session acquired in this step, in order, when the backend tells them.
 	Acquired []Lock
-	// Bounded is true when lock_timeout was set for the statement: its waits end by themselves.
+	// Bounded is true when a lock_timeout below a second was set for the statement: its waits end by themselves, and before
+	// the server looks for a deadlock.
 	Bounded bool
+	// Yielding is true when the step is a deadlock's victim and another wait of the cycle was Bounded. On a server that wait
+	// gives up and there is no victim, unless the victim's deadlock_timeout falls into the moment that it lasts.
+	Yielding bool
 	// Digest covers all of the above, but for the numbers. It is filled in by Trace.Clone.
 	Digest uint64
 }

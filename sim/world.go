@@ -37,6 +37,7 @@ type World struct {
 	reads, writes []uint64 // footprint
 	asked         *pending // the request that the present step is about; nil when it is about none
 	chosen        int32    // the value of a StepChoose
+	yielding      bool     // the present step is a deadlock's victim, and another of its cycle had a short lock_timeout
 	tangled       bool     // a wait began or ended otherwise than by a wake-up: there may be a cycle
 
 	trace *recorder // nil when nothing is recorded

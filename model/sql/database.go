@@ -66,6 +66,7 @@ func (d *Database) session(i int) *session {
 
 // Open starts a session of the superuser in which a role has been set, and returns its number.
 func (d *Database) Open(role string) int {
+	d.startStep()
 	id := d.st.OpenSession()
 	i := int(id)
 	for len(d.sess) <= i {
@@ -84,6 +85,7 @@ func (d *Database) IsOpen(i int) bool { return i >= 0 && i < len(d.sess) && d.se
 
 // Close ends a session as a lost connection does.
 func (d *Database) Close(i int) {
+	d.startStep()
 	if d.IsOpen(i) {
 		d.st.CloseSession(d.sess[i].id)
 		d.sess[i] = nil
