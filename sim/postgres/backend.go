@@ -31,6 +31,7 @@ type Backend struct {
 	ddl      int  // counts statements that changed the schema
 	altered  bool // the schema was changed since it was made
 	resets   resetter
+	clean    bool  // nothing was opened since the seed was made
 	err      error // that ended the backend: the connection or the protocol failed
 }
 
@@ -51,15 +52,19 @@ const (
 	impatience = 5 * time.Millisecond   // of asking without a pause
 )
 
-// NewBackend makes a database on the server with the setup's schema and seed, and a backend on it.
+// NewBackend makes a backend on a database of the server with the setup's schema and seed: on one that a backend with the same
+// schema has left, or on a new one.
 func (s *Server) NewBackend(setup *sim.Setup) (*Backend, error) {
+	if b, err := s.unpark(setup); b != nil || err != nil {
+		return b, err
+	}
 	name, err := s.CreateDatabase()
 	if err != nil {
 		return nil, err
 	}
 	b := &Backend{server: s, setup: setup, database: name, byPID: map[int]int{}}
 	if err := b.prepare(); err != nil {
-		return nil, errors.Join(err, b.Shutdown())
+		return nil, errors.Join(err, b.remove())
 	}
 	return b, nil
 }
@@ -98,7 +103,12 @@ func (b *Backend) Open(index int, spec sim.ActorSpec) error {
 		}
 	}
 	s.open = true
+	b.clean = false
 	var sql strings.Builder
+	if s.parked {
+		s.parked = false
+		sql.WriteString("RESET application_name;")
+	}
 	for _, kv := range spec.Settings {
 		fmt.Fprintf(&sql, "SELECT simrun.set_config(%s, %s, false);", literal(kv[0]), literal(kv[1]))
 	}
@@ -412,8 +422,21 @@ func (b *Backend) Query(sql string) (*sim.Result, error) {
 	return s.ans.first, b.err
 }
 
-// Shutdown ends the sessions and drops the database.
+// Shutdown ends the sessions. The database is kept for another backend with the same schema, or dropped.
 func (b *Backend) Shutdown() error {
+	if b.park() {
+		return nil
+	}
+	return b.remove()
+}
+
+// remove closes the connections and drops the database.
+func (b *Backend) remove() error {
+	b.disconnect()
+	return b.server.DropDatabase(b.database)
+}
+
+func (b *Backend) disconnect() {
 	for _, s := range b.sessions {
 		if s != nil {
 			b.letGo(s)
@@ -425,7 +448,6 @@ func (b *Backend) Shutdown() error {
 		b.control.w.Close()
 		b.control = nil
 	}
-	return b.server.DropDatabase(b.database)
 }
 
 // literal and identifier quote for SQL.

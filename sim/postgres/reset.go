@@ -117,6 +117,7 @@ func (b *Backend) seed() error {
 		return fmt.Errorf("seed of the scenario: %w", err)
 	}
 	b.resets.grown = rows[len(rows)-1][0] == "t"
+	b.clean = true
 	return nil
 }
 
@@ -126,6 +127,9 @@ func (b *Backend) Reset() error {
 		return b.err
 	}
 	b.now = sim.Epoch
+	if b.clean {
+		return nil
+	}
 	for i := range b.sessions {
 		if err := b.Close(i); err != nil {
 			return err
@@ -149,7 +153,7 @@ func (b *Backend) Reset() error {
 
 // remake makes the database anew, because a run has changed the schema.
 func (b *Backend) remake() error {
-	if err := b.Shutdown(); err != nil {
+	if err := b.remove(); err != nil {
 		return err
 	}
 	name, err := b.server.CreateDatabase()

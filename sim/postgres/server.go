@@ -31,6 +31,7 @@ type Server struct {
 	databases map[string]bool // that we made and have not dropped
 	unwanted  []string        // to be dropped when no backend is held
 	serial    int
+	parked    []*Backend // shut down, the oldest first; their databases serve again
 	closed    bool
 }
 
@@ -141,6 +142,9 @@ func (s *Server) Close() error {
 	}
 	s.closed = true
 	defer s.keeper.Close()
+	for _, b := range s.parked {
+		b.disconnect()
+	}
 	if s.cluster != nil {
 		s.cluster.stop()
 		return nil

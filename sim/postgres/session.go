@@ -18,6 +18,7 @@ type session struct {
 	w      *wire.Conn
 	index  int
 	open   bool
+	parked bool   // not shown in pg_stat_activity
 	busy   bool   // a request is in flight
 	waits  bool   // ... and it waits for a lock
 	held   bool   // ... and its backend is stopped with SIGSTOP
