@@ -103,15 +103,9 @@ func (d *Database) rowName(id storage.TableID, index int, row *storage.Row) stri
 	return b.String()
 }
 
-// CommittedFingerprint is the fingerprint of the database without its sessions, whose open transactions are rolled back.
+// CommittedFingerprint is the fingerprint of what a new session finds: what has been committed, and the time.
 func (d *Database) CommittedFingerprint() uint64 {
-	st := d.st.Clone()
-	for _, s := range d.sess {
-		if s != nil {
-			st.CloseSession(s.id)
-		}
-	}
-	return mixHash(st.Fingerprint(), uint64(d.now))
+	return mixHash(d.st.CommittedFingerprint(), uint64(d.now))
 }
 
 var rowLockNames = [...]string{storage.KeyShare: "FOR KEY SHARE", storage.Share: "FOR SHARE",

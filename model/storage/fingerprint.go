@@ -53,6 +53,7 @@ var polyPower = func() (p [chunkMax + 1]uint64) {
 // hasher computes one fingerprint.
 type hasher struct {
 	st       *State
+	settled  bool     // of what has been committed only, as a transaction that began now would find it
 	snaps    []uint64 // the live snapshots, ascending
 	class    []uint8  // for each, the number of its class: snapshots that no kept commit tells apart are of one
 	snapsBuf [8]uint64
@@ -104,6 +105,35 @@ func (st *State) Fingerprint() uint64 {
 		}
 	}
 	return h
+}
+
+// CommittedFingerprint returns the canonical hash of what a new transaction finds: committed rows, sequences, the committed
+// catalog, and, where they are counted, the statistics.
+func (st *State) CommittedFingerprint() uint64 {
+	for _, s := range st.sess {
+		if len(s.ddl) > 0 {
+			st = st.closed() // what has been committed is hidden in logs
+			break
+		}
+	}
+	f := hasher{st: st, settled: true}
+	rels := st.relSum // of relations that nobody has changed since they were settled
+	for _, t := range st.dirty {
+		h, _ := f.relation(st.rel(t))
+		rels += h
+	}
+	return mix(rels, st.cat.sum)
+}
+
+// closed returns the state that is left when all sessions are closed.
+func (st *State) closed() *State {
+	c := st.Clone()
+	for _, s := range c.sess {
+		if s.open {
+			c.CloseSession(s.id)
+		}
+	}
+	return c
 }
 
 // classify finds the live snapshots and puts them in classes.
@@ -185,7 +215,7 @@ func (f *hasher) command(x stamp, c CommandID) uint64 {
 // version hashes a version.
 func (f *hasher) version(r *relation, v *version) uint64 {
 	h := v.row.Hash()
-	if !v.hot() {
+	if f.settled || !v.hot() {
 		return h
 	}
 	h = mix(h, f.stamp(v.xmin))
@@ -253,12 +283,16 @@ func (q *sequence) hash() uint64 {
 func (f *hasher) rows(r *relation) (h uint64, settled bool) {
 	settled = true
 	for _, c := range r.chunks {
-		ch := atomic.LoadUint64(&c.hash)
+		ch, n := atomic.LoadUint64(&c.hash), len(c.v)
 		if ch == 0 {
 			hot := false
 			for j := range c.v {
 				v := &c.v[j]
 				hot = hot || v.hot()
+				if f.settled && !v.committed() {
+					n--
+					continue
+				}
 				if vh := f.version(r, v); f.st.unordered {
 					ch += mix(vh, 1)
 				} else {
@@ -274,7 +308,7 @@ func (f *hasher) rows(r *relation) (h uint64, settled bool) {
 		if f.st.unordered {
 			h += ch
 		} else {
-			h = h*polyPower[len(c.v)] + ch
+			h = h*polyPower[n] + ch
 		}
 	}
 	return h, settled

@@ -52,6 +52,11 @@ func (v *version) hot() bool {
 	return v.xmin != 0 || v.xmax != 0 || v.next != 0 || v.prev != 0 || v.lockers != nil || v.indexed != allIndexes
 }
 
+// committed reports whether a transaction that began now would see the version.
+func (v *version) committed() bool {
+	return (v.xmin == 0 || v.xmin.committed()) && !v.xmax.committed()
+}
+
 const chunkMax = 32
 
 // chunk is a run of versions of a heap, in order.

@@ -252,8 +252,22 @@ func TestClones(t *testing.T) {
 					fail(e)
 				}
 			}
+			if closed := c.st.closed(); c.st.CommittedFingerprint() != mix(closed.relSum+closed.dirtySum(), closed.cat.sum) {
+				fail("what has been committed is not what is left when all sessions are closed")
+			}
 		}
 	})
+}
+
+// dirtySum is the sum of the hashes that are not in relSum.
+func (st *State) dirtySum() (sum uint64) {
+	f := hasher{st: st}
+	f.classify()
+	for _, t := range st.dirty {
+		h, _ := f.relation(st.rel(t))
+		sum += h
+	}
+	return sum
 }
 
 func independent(a, b Footprint) bool {
