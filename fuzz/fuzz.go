@@ -42,6 +42,7 @@ type Report struct {
 	Failed    bool // the run of FailedSeed broke an invariant: the lowest seed of all that did
 	Seed      uint64
 	Violation scheduler.Violation
+	Choices   []string           // of that run, when the strategy learns: its seed alone does not make it again
 	Differs   *replay.Difference // with DoubleCheck: two runs of Seed were not the same
 	Witnesses map[string]uint64  // in how many runs each was seen
 	Unseen    []string           // witnesses that the scenario names and that no run saw
@@ -57,6 +58,7 @@ type fuzzer struct {
 	steps    atomic.Uint64
 	deadline time.Time
 	started  time.Time
+	learns   bool // the strategy does
 
 	mu     sync.Mutex
 	report Report
@@ -83,7 +85,10 @@ func (c Campaign) Run() (*Report, error) {
 		return nil, err
 	}
 	workers := max(c.Workers, 1)
-	if _, learns := strategy.(scheduler.Learner); learns {
+	if f.learns = scheduler.Learns(strategy); f.learns {
+		if c.DoubleCheck {
+			return nil, fmt.Errorf("strategy %s learns from run to run, so that no run of it can be made twice", strategy.Name())
+		}
 		workers = 1 // what it has learned must not depend on a race
 	}
 	var wg sync.WaitGroup
@@ -145,11 +150,11 @@ func (f *fuzzer) fail(err error) {
 }
 
 // failed takes in a failing seed, counted from 0: seeds before it are still run, so that the lowest one is reported.
-func (f *fuzzer) failed(i uint64, v scheduler.Violation, d *replay.Difference) {
+func (f *fuzzer) failed(i uint64, v scheduler.Violation, d *replay.Difference, choices []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if r := &f.report; !r.Failed && r.Differs == nil || f.seed(i) < r.Seed {
-		r.Failed, r.Seed, r.Violation, r.Differs = d == nil, f.seed(i), v, d
+		r.Failed, r.Seed, r.Violation, r.Differs, r.Choices = d == nil, f.seed(i), v, d, choices
 		f.last.Store(min(f.last.Load(), i))
 	}
 }
@@ -167,7 +172,7 @@ func (f *fuzzer) work(drawn bool) error {
 		if f.Context != nil && f.Context.Err() != nil {
 			return f.Context.Err()
 		}
-		if w.sys == nil || drawn {
+		if w.maker == nil || drawn {
 			if err := w.open(f.seed(i)); err != nil {
 				return err
 			}
@@ -181,19 +186,16 @@ func (f *fuzzer) work(drawn bool) error {
 // worker is what one goroutine owns.
 type worker struct {
 	*fuzzer
-	backend  sim.Backend
-	sys      *sim.System
-	runner   *scheduler.Runner[*sim.World]
+	maker    *replay.Maker
 	strategy scheduler.Strategy
-	setup    *sim.Setup
 	seen     map[string]uint64
 	cut      uint64
 }
 
 func (w *worker) close() {
-	if w.backend != nil {
-		_ = w.backend.Shutdown()
-		w.backend = nil
+	if w.maker != nil {
+		_ = w.maker.Close()
+		w.maker = nil
 	}
 }
 
@@ -203,82 +205,68 @@ func (w *worker) open(seed uint64) error {
 	if err != nil {
 		return err
 	}
-	if w.backend, err = w.Open(setup); err != nil {
-		return err
-	}
-	record := slices.ContainsFunc(setup.Invariants, func(i sim.Invariant) bool { return i.Kind == sim.WholeRun }) || w.DoubleCheck
-	if w.sys, err = sim.NewSystem(setup, w.backend, sim.Options{Record: record, Lazy: w.Lazy}); err != nil {
-		return err
-	}
 	if w.strategy == nil {
 		if w.strategy, err = scheduler.ParseStrategy(w.Strategy); err != nil {
 			return err
 		}
 	}
-	w.setup = setup
-	w.runner = scheduler.NewRunner(w.sys, w.strategy, scheduler.Limits{Steps: setup.MaxSteps})
-	w.runner.Plan, err = replay.PlanOf(setup, w.strategy, w.Lazy)
+	record := slices.ContainsFunc(setup.Invariants, func(i sim.Invariant) bool { return i.Kind == sim.WholeRun }) || w.DoubleCheck
+	w.maker, err = replay.NewMaker(setup, w.strategy, w.Open, sim.Options{Record: record, Lazy: w.Lazy})
 	return err
 }
 
 func (w *worker) run(i uint64) error {
 	seed := w.seed(i)
-	if replay.NeedsModel(w.backend, w.strategy) {
-		return w.follow(i)
+	o, world, err := w.maker.Run(seed)
+	if err == nil {
+		err = world.Err()
 	}
-	o := w.runner.Run(seed)
-	world := w.runner.State()
-	if err := world.Err(); err != nil {
+	if err == nil {
+		err = o.Err
+	}
+	if err != nil {
 		return fmt.Errorf("seed %d: %w", seed, err)
 	}
 	if o.LimitHit {
 		w.cut++
-		o.Violation.Invariant, o.Violation.Detail = w.sys.JudgeRun(world)
 	}
 	w.runs.Add(1)
 	w.steps.Add(uint64(o.Steps()))
 	for _, name := range o.Witnesses {
 		w.seen[name]++
 	}
+	violation := o.Violation
 	var differs *replay.Difference
 	if w.DoubleCheck {
-		differs = w.again(seed, o)
+		if differs, err = w.again(seed, o, world); err != nil {
+			return fmt.Errorf("seed %d, made again: %w", seed, err)
+		}
 	}
-	if o.Failed() || differs != nil {
-		w.failed(i, o.Violation, differs)
+	switch {
+	case differs != nil:
+		w.failed(i, violation, differs, nil)
+	case violation.Invariant != "":
+		var choices []string
+		if w.learns {
+			choices = w.maker.Names(o)
+		}
+		w.failed(i, violation, nil, choices)
 	}
-	w.sys.Trim()
-	return nil
-}
-
-// follow makes the run of the seed as the model's schedule says.
-func (w *worker) follow(i uint64) error {
-	spec := w.Spec
-	spec.Seed = w.seed(i)
-	run, err := replay.Once(spec, w.Open)
-	if err == nil {
-		err = run.Err
-	}
-	if err != nil {
-		return fmt.Errorf("seed %d: %w", spec.Seed, err)
-	}
-	w.runs.Add(1)
-	w.steps.Add(uint64(len(run.Choices)))
-	for _, name := range run.Witnesses {
-		w.seen[name]++
-	}
-	if run.Violation.Invariant != "" {
-		w.failed(i, run.Violation, nil)
-	}
+	w.maker.System.Trim()
 	return nil
 }
 
 // again makes the run of the seed once more and compares.
-func (w *worker) again(seed uint64, o *scheduler.Outcome) *replay.Difference {
-	first := &replay.Run{Trace: w.runner.State().Trace().Clone(), Violation: o.Violation}
-	again := w.runner.Run(seed)
-	second := &replay.Run{Trace: w.runner.State().Trace().Clone(), Violation: again.Violation}
-	return replay.Compare(first, second)
+func (w *worker) again(seed uint64, o *scheduler.Outcome, world *sim.World) (*replay.Difference, error) {
+	first := &replay.Run{Trace: world.Trace().Clone(), Violation: o.Violation}
+	o, world, err := w.maker.Run(seed)
+	if err == nil {
+		err = world.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return replay.Compare(first, &replay.Run{Trace: world.Trace().Clone(), Violation: o.Violation}), nil
 }
 
 // finish adds what the worker has seen to the report.

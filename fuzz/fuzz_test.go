@@ -79,3 +79,24 @@ func TestDoubleCheckHolds(t *testing.T) {
 		t.Errorf("%v %+v", err, r)
 	}
 }
+
+func TestALearningCampaignReportsTheChoicesOfItsFailure(t *testing.T) {
+	c := campaign()
+	c.Strategy, c.Seed, c.Workers = "guided", 5, 3
+	r, err := c.Run()
+	if err != nil || !r.Failed || len(r.Choices) == 0 {
+		t.Fatalf("%v %+v", err, r)
+	}
+	run, err := replay.Follow(c.Spec, r.Choices, sim.NewModel)
+	if err != nil || run.Violation != r.Violation {
+		t.Errorf("%v, %+v, want %+v", err, run, r.Violation)
+	}
+	again, err := c.Run()
+	if err != nil || again.Seed != r.Seed || !slices.Equal(again.Choices, r.Choices) {
+		t.Errorf("%v, seed %d %v, was seed %d %v", err, again.Seed, again.Choices, r.Seed, r.Choices)
+	}
+	c.DoubleCheck = true
+	if _, err := c.Run(); err == nil {
+		t.Error("a run that depends on those before it was made twice")
+	}
+}

@@ -14,13 +14,16 @@ import (
 var read = "SELECT n FROM counter"
 
 func init() {
-	sim.Register(&sim.Scenario{Name: "replay/increment", Variants: []string{"plain"}, Build: func(cfg sim.Config) (*sim.Setup, error) {
+	sim.Register(&sim.Scenario{Name: "replay/increment", Variants: []string{"plain", "faulty"}, Build: func(cfg sim.Config) (*sim.Setup, error) {
 		s := &sim.Setup{
 			Schema: "CREATE TABLE counter (id int PRIMARY KEY, n int NOT NULL)", Seed: "INSERT INTO counter VALUES (1, 0)",
 			Invariants: []sim.Invariant{{Name: "NoneLost", Kind: sim.Quiescent, SQL: "SELECT n FROM counter WHERE n <> 3"}},
 		}
 		for _, name := range []string{"a", "b", "c"} {
-			s.Actors = append(s.Actors, sim.ActorSpec{Name: name, Run: sim.ActorFunc(increment)})
+			s.Actors = append(s.Actors, sim.ActorSpec{Name: name, Restarts: 1, Run: sim.ActorFunc(increment)})
+		}
+		if cfg.Variant == "faulty" {
+			s.Faults = sim.Faults{Crash: 1, CommitUnknown: 1, ConnLost: 1}
 		}
 		return s, nil
 	}})

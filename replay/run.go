@@ -51,32 +51,14 @@ func once(spec Spec, strategy scheduler.Strategy, open Opener) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	backend, err := open(setup)
+	m, err := NewMaker(setup, strategy, open, sim.Options{Record: true, Locks: true, Lazy: spec.Lazy})
 	if err != nil {
 		return nil, err
 	}
-	defer backend.Shutdown()
-	if NeedsModel(backend, strategy) {
-		model, err := once(spec, strategy, sim.NewModel)
-		if err != nil {
-			return nil, err
-		}
-		strategy = scheduler.Follow(model.Choices)
-	}
-	sys, err := sim.NewSystem(setup, backend, sim.Options{Record: true, Locks: true, Lazy: spec.Lazy})
+	defer m.Close()
+	o, world, err := m.Run(spec.Seed)
 	if err != nil {
 		return nil, err
-	}
-	runner := scheduler.NewRunner(sys, strategy, scheduler.Limits{Steps: setup.MaxSteps})
-	if runner.Plan, err = PlanOf(setup, strategy, spec.Lazy); err != nil {
-		return nil, err
-	}
-	o := runner.Run(spec.Seed)
-	world := runner.State()
-	if o.LimitHit {
-		if inv, why := sys.JudgeRun(world); inv != "" {
-			o.Violation = scheduler.Violation{Invariant: inv, Detail: why}
-		}
 	}
 	run := &Run{Spec: spec, Setup: setup, Violation: o.Violation, Status: o.Status, Witnesses: o.Witnesses, Cut: o.LimitHit, Err: o.Err}
 	if err := world.Err(); err != nil {
@@ -86,39 +68,6 @@ func once(spec Spec, strategy scheduler.Strategy, open Opener) (*Run, error) {
 	run.Trace.Cut = o.LimitHit
 	run.Choices = run.Trace.Choices()
 	return run, nil
-}
-
-// NeedsModel says that the strategy may look ahead, which a backend that cannot be copied does not allow: such a run is made on
-// the model, and its schedule followed.
-func NeedsModel(backend sim.Backend, strategy scheduler.Strategy) bool {
-	_, copies := backend.(sim.Cloner)
-	return !copies && !plain(strategy)
-}
-
-// plain says that a strategy looks at nothing but the choices.
-func plain(s scheduler.Strategy) bool {
-	switch s.Name() {
-	case "random", "round-robin", "replay", "replay-loosely":
-		return true
-	}
-	return false
-}
-
-// PlanOf returns the plan of a strategy for runs of the setup. It is always measured on the model, so that a seed has one
-// schedule on every backend; strategies that do not look at plans get an empty one.
-func PlanOf(setup *sim.Setup, strategy scheduler.Strategy, lazy bool) (*scheduler.Plan, error) {
-	if plain(strategy) {
-		return &scheduler.Plan{}, nil
-	}
-	model, err := sim.NewModel(setup)
-	if err != nil {
-		return nil, err
-	}
-	sys, err := sim.NewSystem(setup, model, sim.Options{Lazy: lazy, Footprints: true})
-	if err != nil {
-		return nil, err
-	}
-	return scheduler.Measure(sys, scheduler.Limits{Steps: setup.MaxSteps}), nil
 }
 
 // Difference is the first step at which two runs are not the same.

@@ -43,6 +43,8 @@ type pacedBounder struct {
 	Bounder
 }
 
+func (s *paced) inside() []Strategy { return []Strategy{s.Strategy} }
+
 func (s *paced) Begin(seed uint64, plan *Plan) {
 	s.pace.begin(seed, plan)
 	s.Strategy.Begin(seed, plan)

@@ -25,6 +25,8 @@ func (s *portfolio) Name() string {
 	return "portfolio(" + strings.Join(names, ",") + ")"
 }
 
+func (s *portfolio) inside() []Strategy { return s.members }
+
 // LooksAhead reports whether the strategy of the present run does.
 func (s *portfolio) LooksAhead() bool { return looksAhead(s.now) }
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 )
 
 // Strategy makes the choices of runs, one run after the other. What it does in a run depends on the seed, the plan and the
@@ -25,6 +26,27 @@ type Looker interface {
 func looksAhead(s Strategy) bool {
 	l, ok := s.(Looker)
 	return ok && l.LooksAhead()
+}
+
+// MayLookAhead reports whether some run of the strategy needs View.Pending and View.Made.
+func MayLookAhead(s Strategy) bool {
+	return within(s, func(s Strategy) bool { return looksAhead(s) })
+}
+
+// Learns reports whether what a run does depends on the runs before it.
+func Learns(s Strategy) bool {
+	return within(s, func(s Strategy) bool { _, ok := s.(Learner); return ok })
+}
+
+// composite is a strategy made of others.
+type composite interface{ inside() []Strategy }
+
+// within reports whether a strategy is of a kind or, when it is made of others, one of those is.
+func within(s Strategy, is func(Strategy) bool) bool {
+	if c, ok := s.(composite); ok {
+		return slices.ContainsFunc(c.inside(), func(s Strategy) bool { return within(s, is) })
+	}
+	return is(s)
 }
 
 // Learner is a Strategy that learns from runs. A Runner with a Coverage tells it after each run.

@@ -21,6 +21,8 @@ func (s *swarm) Begin(seed uint64, plan *Plan) {
 	s.inner.Begin(seed, plan)
 }
 
+func (s *swarm) inside() []Strategy { return []Strategy{s.inner} }
+
 // LooksAhead reports whether the strategy inside does.
 func (s *swarm) LooksAhead() bool { return looksAhead(s.inner) }
 

@@ -25,6 +25,9 @@ func (s *System) Footprint(w *World) scheduler.Footprint {
 	return scheduler.Footprint{Reads: w.reads, Writes: w.writes}
 }
 
+// TracksFootprints is scheduler.Tracker's.
+func (s *System) TracksFootprints() bool { return s.prints }
+
 // touchActor gives the steps of an actor an order, whoever makes them.
 func (w *World) touchActor(i int) {
 	if w.prints && i >= 0 {

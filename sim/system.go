@@ -62,6 +62,7 @@ var (
 	_ scheduler.System[*World]      = (*System)(nil)
 	_ scheduler.Judge[*World]       = (*System)(nil)
 	_ scheduler.Footprinter[*World] = (*System)(nil)
+	_ scheduler.Tracker             = (*System)(nil)
 	_ scheduler.Forker[*World]      = (*System)(nil)
 	_ scheduler.Releaser[*World]    = (*System)(nil)
 	_ scheduler.Fair                = (*System)(nil)

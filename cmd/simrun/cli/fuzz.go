@@ -139,10 +139,14 @@ func (a *app) fuzzed(s replay.Spec, r *fuzz.Report, open replay.Opener, o *fuzzO
 		if err != nil {
 			return err
 		}
+		reproduce := commandLine(file.Spec, a.server.backend)
+		if r.Choices != nil {
+			reproduce = replayLine(path, a.server.backend)
+		}
 		f := finding(file, path, reports.New)
 		found = &f
 		out = jsonFuzz{Spec: file.Spec, Backend: a.server.backend, Verdict: "violated", FailedAt: r.Seed, Violation: &file.Violation, File: path,
-			Shrunk: o.shrunk, Reproduce: commandLine(file.Spec, a.server.backend)}
+			Shrunk: o.shrunk, Reproduce: reproduce}
 	}
 	if a.json {
 		if err := a.write(out); err != nil {
@@ -184,7 +188,13 @@ func (a *app) printFuzz(f *jsonFuzz, o *fuzzOptions) {
 // failure makes the failing run again, recorded, writes its file, and shrinks it on the model.
 func (a *app) failure(s replay.Spec, r *fuzz.Report, open replay.Opener, o *fuzzOptions) (*replay.File, string, error) {
 	s.Seed = r.Seed
-	run, err := replay.Once(s, open)
+	var run *replay.Run
+	var err error
+	if r.Choices != nil {
+		run, err = replay.Follow(s, r.Choices, open)
+	} else {
+		run, err = replay.Once(s, open)
+	}
 	switch {
 	case err != nil:
 		return nil, "", err

@@ -41,22 +41,22 @@ func (a *app) replayCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.replayed(run, drift, timeline)
+		return a.replayed(run, drift, timeline, replayLine(args[0], a.server.backend))
 	}
 	return c
 }
 
-func (a *app) replayed(run *replay.Run, drift *replay.Drift, timeline bool) error {
+func (a *app) replayed(run *replay.Run, drift *replay.Drift, timeline bool, reproduce string) error {
 	switch {
 	case a.json:
 		if err := a.write(struct {
 			jsonRun
 			Drift *replay.Drift `json:"drift,omitempty"`
-		}{runJSON(run, a.server.backend), drift}); err != nil {
+		}{runJSON(run, a.server.backend, reproduce), drift}); err != nil {
 			return err
 		}
 	case timeline:
-		if err := a.show(run, false, false); err != nil {
+		if err := a.show(run, false, false, reproduce); err != nil {
 			return err
 		}
 	default:

@@ -54,7 +54,7 @@ func (a *app) runCommand() *cobra.Command {
 				return &exit{exitDivergence, fmt.Errorf("two runs of seed %d are not the same: %w", seed, d)}
 			}
 		}
-		if err := a.show(run, quiet, double); err != nil {
+		if err := a.show(run, quiet, double, commandLine(run.Spec, a.server.backend)); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.errs, "%d steps in %v\n", len(run.Trace.Steps), took.Round(time.Microsecond))
@@ -74,10 +74,10 @@ func verdict(run *replay.Run) error {
 	return nil
 }
 
-// show prints a run.
-func (a *app) show(run *replay.Run, quiet, double bool) error {
+// show prints a run, and last the command that reproduces it.
+func (a *app) show(run *replay.Run, quiet, double bool, reproduce string) error {
 	if a.json {
-		return a.write(runJSON(run, a.server.backend))
+		return a.write(runJSON(run, a.server.backend, reproduce))
 	}
 	if !quiet {
 		if err := reports.Timeline(a.out, run.Trace); err != nil {
@@ -90,7 +90,7 @@ func (a *app) show(run *replay.Run, quiet, double bool) error {
 	if double {
 		fmt.Fprint(a.out, "; a second run was the same")
 	}
-	fmt.Fprintf(a.out, "\nreproduce: %s\n", commandLine(run.Spec, a.server.backend))
+	fmt.Fprintf(a.out, "\nreproduce: %s\n", reproduce)
 	return nil
 }
 
@@ -130,10 +130,10 @@ type jsonRun struct {
 	Reproduce string         `json:"reproduce"`
 }
 
-func runJSON(run *replay.Run, backend string) jsonRun {
+func runJSON(run *replay.Run, backend, reproduce string) jsonRun {
 	file := replay.NewFile(run, "")
 	out := jsonRun{Spec: run.Spec, Backend: backend, Verdict: "held", Witnesses: run.Witnesses, Steps: file.Steps,
-		Reproduce: commandLine(run.Spec, backend)}
+		Reproduce: reproduce}
 	switch {
 	case run.Err != nil:
 		out.Verdict, out.Stopped = "stopped", run.Err.Error()

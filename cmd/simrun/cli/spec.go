@@ -75,6 +75,15 @@ func commandLine(s replay.Spec, backend string) string {
 	return line
 }
 
+// replayLine is the command that makes the run in a failure file again.
+func replayLine(path, backend string) string {
+	line := "simrun replay " + path
+	if backend != "model" {
+		line += " --backend " + backend
+	}
+	return line
+}
+
 // write writes v as JSON.
 func (a *app) write(v any) error {
 	enc := json.NewEncoder(a.out)
