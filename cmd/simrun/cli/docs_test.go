@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -87,7 +89,7 @@ func TestTutorial(t *testing.T) {
 			t.Fatalf("a block of %q", language)
 		}
 	}
-	if d.ran != 7 {
+	if d.ran != 11 {
 		t.Errorf("%d commands; were some lost?", d.ran)
 	}
 }
@@ -95,15 +97,18 @@ func TestTutorial(t *testing.T) {
 type tutorial struct {
 	*testing.T
 	dir, root string
+	files     []string
 	ran       int
 }
 
-// save writes a file whose name is its first line; a block without one is added to bank_test.go.
+// save writes a file whose name is its first line; a block without one is added to the file of tests.
 func (d *tutorial) save(body string) {
 	first, rest, _ := strings.Cut(body, "\n")
 	name, ok := strings.CutPrefix(first, "// ")
-	if !ok {
-		name = "bank_test.go"
+	if ok {
+		d.files = append(d.files, name)
+	} else {
+		name = d.files[slices.IndexFunc(d.files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })]
 		rest = d.read(name) + "\n" + body
 	}
 	d.write(name, rest)
@@ -120,7 +125,7 @@ func (d *tutorial) edit(body string) {
 			now = append(now, line[1:])
 		}
 	}
-	for _, name := range []string{"bank.go", "bank_test.go"} {
+	for _, name := range d.files {
 		if text := d.read(name); strings.Count(text, was+"\n") == 1 {
 			d.write(name, strings.Replace(text, was, strings.Join(now, "\n"), 1))
 			return
@@ -169,7 +174,8 @@ func (d *tutorial) read(name string) string {
 }
 
 func (d *tutorial) write(name, text string) {
-	if err := os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o644); err != nil {
+	path := filepath.Join(d.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 		d.Fatal(err)
 	}
 }
