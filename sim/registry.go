@@ -8,12 +8,15 @@ import (
 // scenarios is filled by init functions only, and read afterwards.
 var scenarios = map[string]*Scenario{}
 
-// Register makes a scenario known by its name. It is called from init functions and panics on a name that is taken or a
-// scenario that cannot be built.
+// Register makes a scenario known by its name; one without variants gets the variant "plain". It is called from init functions and
+// panics on a name that is taken or a scenario that cannot be built.
 func Register(s *Scenario) {
+	if len(s.Variants) == 0 {
+		s.Variants = []string{"plain"}
+	}
 	switch {
-	case s.Name == "" || (s.Build == nil) == (s.Experiment == nil) || len(s.Variants) == 0:
-		panic(fmt.Sprintf("sim.Register: scenario %q needs a name, a variant, and either a Build or an Experiment function", s.Name))
+	case s.Name == "" || (s.Build == nil) == (s.Experiment == nil):
+		panic(fmt.Sprintf("sim.Register: scenario %q needs a name, and either a Build or an Experiment function", s.Name))
 	case scenarios[s.Name] != nil:
 		panic(fmt.Sprintf("sim.Register: scenario %q is registered twice", s.Name))
 	}
