@@ -77,11 +77,11 @@ type op struct {
 // NewExec starts a statement. The session must be in a transaction. The Exec is good until the statement ends or blocks.
 func (st *State) NewExec(id SessionID) *Exec {
 	s := st.wsession(id)
+	st.forget(s)
+	s.statement = st.newStatement()
 	s.running = true
 	s.ddlBase = len(s.ddl)
 	s.cidUsed = false
-	s.resumed = ltag{}
-	reset(s, ownJournal, &s.journal)
 	st.x = Exec{st: st, id: id}
 	return &st.x
 }
@@ -120,10 +120,8 @@ func (x *Exec) session() *session { return x.st.wsession(x.id) }
 func (x *Exec) End() { x.st.endStatement(x.session()) }
 
 func (st *State) endStatement(s *session) {
-	s.running = false
-	s.op = op{}
 	st.dropStatementSnapshots(s)
-	reset(s, ownJournal, &s.journal)
+	st.forget(s)
 	if s.cidUsed && s.state == Active {
 		s.cid++
 		s.cidUsed = false
@@ -145,7 +143,6 @@ func (x *Exec) replay(s *session, k opKind) *jent {
 
 // record journals the answer of an operation.
 func (x *Exec) record(s *session, e jent) {
-	own(&s.shared, ownJournal, &s.journal)
 	s.journal = append(s.journal, e)
 	x.pos++
 	if s.op.active {
@@ -186,7 +183,6 @@ func (x *Exec) NewSnapshot() Snapshot {
 	if e := x.replay(s, opSnapshot); e != nil {
 		return s.snaps[e.a]
 	}
-	own(&s.shared, ownSnaps, &s.snaps)
 	s.snaps = append(s.snaps, x.st.takeSnapshot(s))
 	x.record(s, jent{kind: opSnapshot, a: uint64(len(s.snaps) - 1)})
 	return s.snaps[len(s.snaps)-1]

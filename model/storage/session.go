@@ -1,5 +1,7 @@
 package storage
 
+import "slices"
+
 // session is a connection: its transaction, its locks, and its statement if one is blocked.
 type session struct {
 	owner  uint64
@@ -18,16 +20,7 @@ type session struct {
 	held   []hold   // locks
 	txSnap Snapshot // the transaction's snapshot (REPEATABLE READ and above)
 
-	// The statement.
-	running  bool
-	ddlBase  int        // length of ddl when it began
-	stmtSnap Snapshot   // its snapshot, once taken
-	snaps    []Snapshot // its inner snapshots
-	journal  []jent
-	op       op // the operation that waits
-	wait     wait
-	resumed  ltag  // the lock it was granted while it was blocked
-	broken   error // what Interrupt has ended the wait with
+	*statement // the one that runs or is blocked, else noStatement; never nil
 
 	currvals []currval
 	lastSeq  TableID
@@ -41,10 +34,64 @@ const (
 	ownWrites
 	ownDDL
 	ownHeld
-	ownSnaps
-	ownJournal
 	ownCurrvals
 )
+
+// statement is what a session is in the middle of. Most sessions of most states are in the middle of none.
+type statement struct {
+	by       uint64 // the owner, as of a session
+	running  bool
+	ddlBase  int        // length of session.ddl when it began
+	stmtSnap Snapshot   // its snapshot, once taken
+	snaps    []Snapshot // its inner snapshots
+	journal  []jent
+	op       op // the operation that waits
+	wait     wait
+	resumed  ltag  // the lock it was granted while it was blocked
+	broken   error // what Interrupt has ended the wait with
+}
+
+// noStatement is that of sessions without one. It is never written to.
+var noStatement statement
+
+// newStatement returns an empty statement: the one that ended last, if it has not been given to anybody since.
+func (st *State) newStatement() *statement {
+	q := st.spare
+	if q == nil {
+		return &statement{by: st.owner}
+	}
+	st.spare = nil
+	q.by = st.owner
+	return q
+}
+
+// forget takes its statement from a session of st.
+func (st *State) forget(s *session) {
+	q := s.statement
+	if q == &noStatement {
+		return
+	}
+	s.statement = &noStatement
+	if q.by != st.owner {
+		return
+	}
+	journal, snaps := q.journal, q.snaps
+	*q = statement{}
+	if cap(journal) <= keepMax {
+		clear(journal)
+		q.journal = journal[:0]
+	}
+	q.snaps = snaps[:0]
+	st.spare = q
+}
+
+func (q *statement) copy(owner uint64) *statement {
+	c := new(statement)
+	*c = *q
+	c.by = owner
+	c.snaps, c.journal = slices.Clone(q.snaps), slices.Clone(q.journal)
+	return c
+}
 
 // sub is a level of the stack of subtransactions; level 0 is the transaction itself.
 type sub struct {
@@ -79,6 +126,11 @@ type currval struct {
 	val int64
 }
 
+func newSession(owner uint64, id SessionID, open bool) *session {
+	return &session{owner: owner, id: id, open: open, statement: &noStatement}
+}
+
+// copy returns a copy for the State with the owner number, which need not own its statement yet.
 func (s *session) copy(owner uint64) *session {
 	b := new(sessionBox)
 	c := &b.session
@@ -88,17 +140,15 @@ func (s *session) copy(owner uint64) *session {
 	take(&c.shared, ownSubs, &c.subs, b.subs[:0])
 	take(&c.shared, ownWrites, &c.writes, b.writes[:0])
 	take(&c.shared, ownHeld, &c.held, b.held[:0])
-	take(&c.shared, ownJournal, &c.journal, b.journal[:0])
 	return c
 }
 
 // sessionBox is a session with room for its lists.
 type sessionBox struct {
 	session
-	subs    [2]sub
-	writes  [4]write
-	held    [4]hold
-	journal [2]jent
+	subs   [2]sub
+	writes [4]write
+	held   [4]hold
 }
 
 // level is the depth of the current subtransaction; 0 is the transaction.

@@ -119,7 +119,6 @@ func (st *State) dropStatementSnapshots(s *session) {
 		st.settleReleased(csn)
 	}
 	for len(s.snaps) > 0 {
-		own(&s.shared, ownSnaps, &s.snaps)
 		n := len(s.snaps) - 1
 		csn := s.snaps[n].csn
 		s.snaps = s.snaps[:n]

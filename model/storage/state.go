@@ -34,8 +34,9 @@ type State struct {
 	ser       *serials
 
 	foot  footprint
-	watch *watch // of the locks that a step acquires, else nil
-	x     Exec   // the statement being run; at most one at a time runs, others are blocked values in their sessions
+	watch *watch     // of the locks that a step acquires, else nil
+	spare *statement // an empty one for the next use, or nil
+	x     Exec       // the statement being run; at most one at a time runs, others are blocked values in their sessions
 }
 
 // Bits of State.shared.
@@ -80,7 +81,7 @@ func (st *State) Clone() *State {
 	st.shared |= c.shared
 	st.owner = lastOwner.Add(2)
 	c.owner = st.owner - 1
-	c.x = Exec{}
+	c.x, c.spare = Exec{}, nil
 	st.foot.shared, c.foot.shared = true, true
 	if c.watch != nil {
 		c.watch = new(watch)
@@ -125,6 +126,9 @@ func (st *State) wsession(id SessionID) *session {
 		own(&st.shared, shareSess, &st.sess)
 		s = s.copy(st.owner)
 		st.sess[id] = s
+		if s.statement != &noStatement {
+			s.statement = s.statement.copy(st.owner)
+		}
 	}
 	return s
 }
@@ -220,12 +224,12 @@ func (st *State) OpenSession() SessionID {
 	own(&st.shared, shareSess, &st.sess)
 	for i, s := range st.sess {
 		if !s.open {
-			st.sess[i] = &session{owner: st.owner, id: SessionID(i), open: true}
+			st.sess[i] = newSession(st.owner, SessionID(i), true)
 			return SessionID(i)
 		}
 	}
 	id := SessionID(len(st.sess))
-	st.sess = append(st.sess, &session{owner: st.owner, id: id, open: true})
+	st.sess = append(st.sess, newSession(st.owner, id, true))
 	return id
 }
 
@@ -237,5 +241,5 @@ func (st *State) CloseSession(id SessionID) {
 	s := st.wsession(id)
 	st.releaseAll(s)
 	own(&st.shared, shareSess, &st.sess)
-	st.sess[id] = &session{owner: st.owner, id: id}
+	st.sess[id] = newSession(st.owner, id, false)
 }

@@ -98,9 +98,7 @@ func (st *State) Abort(id SessionID) {
 
 // endTransaction forgets the transaction of s, whose rows are settled or undone.
 func (st *State) endTransaction(s *session, committed bool) {
-	s.running = false
-	s.op = op{}
-	reset(s, ownJournal, &s.journal)
+	st.forget(s)
 	reset(s, ownWrites, &s.writes)
 	reset(s, ownDDL, &s.ddl)
 	reset(s, ownSubs, &s.subs)
