@@ -14,6 +14,7 @@ type Instance struct {
 	Variant  string         `json:"variant,omitempty"`
 	Mutants  []string       `json:"mutants,omitempty"`
 	Params   map[string]int `json:"params,omitempty"`
+	Text     string         `json:"text,omitempty"` // what the instance is made from, when Scenario.FromText
 
 	of *Scenario // when it is given and not looked up
 }
@@ -43,7 +44,13 @@ func (in Instance) Resolve() (Instance, *Scenario, error) {
 		}
 		return in, nil, fmt.Errorf("no scenario is named %q; there are %s", in.Scenario, list(names))
 	}
-	out := Instance{Scenario: s.Name, Variant: in.Variant, Params: map[string]int{}, of: in.of}
+	switch {
+	case s.FromText && in.Text == "":
+		return in, nil, fmt.Errorf("scenario %s is made from a file, and none is given: %s", s.Name, s.Doc)
+	case !s.FromText && in.Text != "":
+		return in, nil, fmt.Errorf("scenario %s is not made from a text, and one is given", s.Name)
+	}
+	out := Instance{Scenario: s.Name, Variant: in.Variant, Params: map[string]int{}, Text: in.Text, of: in.of}
 	if out.Variant == "" {
 		out.Variant = s.Variants[0]
 	}
@@ -99,7 +106,7 @@ func (in Instance) Build(seed uint64) (setup *Setup, drawn bool, err error) {
 		return nil, false, fmt.Errorf("scenario %s is an experiment on a server: simrun run --scenario %s --backend postgres", s.Name, s.Name)
 	}
 	src := &countingSource{src: rand.NewPCG(seed, 0x7365747570)}
-	setup, err = s.Build(Config{Variant: in.Variant, Mutants: in.Mutants, Params: in.Params, Rand: rand.New(src)})
+	setup, err = s.Build(Config{Variant: in.Variant, Mutants: in.Mutants, Params: in.Params, Rand: rand.New(src), Text: in.Text})
 	if err != nil {
 		return nil, false, fmt.Errorf("scenario %s: %w", s.Name, err)
 	}

@@ -26,11 +26,13 @@ func Register(s *Scenario) {
 // Lookup returns the scenario of that name, or nil.
 func Lookup(name string) *Scenario { return scenarios[name] }
 
-// Scenarios returns all registered scenarios, by name.
+// Scenarios returns the registered scenarios, by name, but for those that are made from a text.
 func Scenarios() []*Scenario {
 	out := make([]*Scenario, 0, len(scenarios))
 	for _, s := range scenarios {
-		out = append(out, s)
+		if !s.FromText {
+			out = append(out, s)
+		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out

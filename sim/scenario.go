@@ -20,6 +20,9 @@ type Scenario struct {
 	// Experiment, instead of Build, measures something on a real server in an empty database, which connect opens sessions to.
 	// It is no schedule: `simrun run --backend postgres` makes it, and prints and plots what it found.
 	Experiment func(ctx context.Context, connect func(context.Context) (*pgx.Conn, error)) (*Experiment, error)
+	// FromText is true for a scenario whose instances are made from a text, Config.Text: it is not listed, since its name alone
+	// says nothing.
+	FromText bool
 }
 
 // Experiment is what an experiment found.
@@ -49,6 +52,7 @@ type Config struct {
 	Mutants []string       // names, canonical, in the order given
 	Params  map[string]int // every Param of the scenario has an entry
 	Rand    *rand.Rand     // for swarm choices; derived from the run's seed
+	Text    string         // what the instance is made from, when Scenario.FromText
 }
 
 // Mutant is a named, seeded bug.

@@ -70,9 +70,8 @@ func (c *modelConn) Send(sql string) error {
 }
 
 func (c *modelConn) got(r sim.Reply) error {
-	if r.Err != nil && r.Err.Code == "0A000" && strings.HasSuffix(r.Err.Message, postgres.Refusal) {
-		what := strings.TrimSuffix(r.Err.Message, postgres.Refusal)
-		return &Refused{Construct: strings.TrimSuffix(strings.TrimSuffix(what, " is"), " are")}
+	if what, refused := refusedBy(r.Err); refused {
+		return &Refused{Construct: what}
 	}
 	c.reply, c.blocked = r, r.Blocked
 	if r.Blocked {
@@ -85,6 +84,15 @@ func (c *modelConn) got(r sim.Reply) error {
 		}
 	}
 	return nil
+}
+
+// refusedBy says which construct the model refuses with the error, if it does.
+func refusedBy(e *types.Error) (construct string, refused bool) {
+	if e == nil || e.Code != "0A000" || !strings.HasSuffix(e.Message, postgres.Refusal) {
+		return "", false
+	}
+	what := strings.TrimSuffix(e.Message, postgres.Refusal)
+	return strings.TrimSuffix(strings.TrimSuffix(what, " is"), " are"), true
 }
 
 func modelNotice(n *types.Error) string {

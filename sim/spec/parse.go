@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Parse reads a file. Errors are isolationtester's.
@@ -16,7 +17,34 @@ func Parse(text string) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Checks = checksOf(text)
 	return s, s.resolve()
+}
+
+// checkMark begins the comment that names a check.
+const checkMark = "# check:"
+
+// checksOf are the steps that lines "# check: STEP" name, each once.
+func checksOf(text string) (names []string) {
+	for line := range strings.Lines(text) {
+		if rest, found := strings.CutPrefix(strings.TrimSpace(line), checkMark); found {
+			if name := strings.TrimSpace(rest); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// WithChecks is the text of a file with comments that name more checks.
+func WithChecks(text string, checks []string) string {
+	var b strings.Builder
+	for _, name := range checks {
+		if !slices.Contains(checksOf(text), name) {
+			b.WriteString(checkMark + " " + name + "\n")
+		}
+	}
+	return b.String() + text
 }
 
 type parser struct {

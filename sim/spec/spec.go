@@ -8,6 +8,9 @@ type Spec struct {
 	Teardown     string
 	Sessions     []Session
 	Permutations []Permutation // none: all interleavings of the sessions' steps
+	// Checks are the steps that comments "# check: STEP" name: for Explore their queries must return no row at the end. To
+	// isolationtester they are steps like others.
+	Checks []string
 	// Unused are the steps that no listed permutation has, sorted. isolationtester warns of them.
 	Unused []string
 }

@@ -10,16 +10,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"simrun/sim/postgres"
 	"simrun/sim/spec"
 )
 
 // specVerb runs isolationtester files.
 func (a *app) specVerb() *cobra.Command {
-	var expected, backend, url string
+	var expected string
+	var opt allFlags
 	cmd := &cobra.Command{
 		Use:   "spec FILE|DIR...",
-		Short: "Run isolationtester .spec files and print what isolationtester prints, or compare with expected outputs",
+		Short: "Run isolationtester .spec files as isolationtester does, compare with expected outputs, or explore every interleaving",
+		Long: `spec runs isolationtester's .spec files: the permutations that they list, or all of them where none is listed. It prints what
+isolationtester prints, or with --expected compares that with files.
+
+With --all it explores every interleaving of the steps that a listed permutation has (of all steps where none is listed) on the
+model, and shows the distinct final states, how many schedules lead to each, and whether a serial order of the sessions, or of their
+transactions, gives the same. Transactions that failed with 40001, 40P01, 55P03 or 57014 are left out of that comparison. Sessions
+begin with their setups and end, together, with their teardowns. A check (--check STEP, or a comment "# check: STEP" in the file) is a
+step that is not interleaved: its query, made at the end, must return no row. A violation is shown with the shortest
+interleaving and written to a failure file.
+
+With --all and --backend postgres or both, one interleaving of each class of equivalent ones, by partial-order reduction, is run
+on the server too, and compared.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("simrun spec expects a .spec file or a folder of them; see simrun spec --help")
@@ -27,9 +39,14 @@ func (a *app) specVerb() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&expected, "expected", "", "folder of expected outputs: <name>.out and its variants <name>_1.out ...; one of them must be matched")
-	cmd.Flags().StringVar(&backend, "backend", "model", "what executes the SQL: model or postgres")
-	cmd.Flags().StringVar(&url, "postgres", "auto", "the server: auto starts a throw-away one, otherwise a URL")
+	f := cmd.Flags()
+	a.server.flags(f)
+	f.StringVar(&expected, "expected", "", "folder of expected outputs: <name>.out and its variants <name>_1.out ...; one of them must be matched")
+	f.BoolVar(&opt.all, "all", false, "explore every interleaving of the sessions' steps")
+	f.StringArrayVar(&opt.checks, "check", nil, "with --all, a step whose query must return no row at the end; may be repeated")
+	f.IntVar(&opt.states, "states", 0, "with --all, visit at most this many distinct states (0: no bound)")
+	f.IntVar(&opt.classes, "classes", 0, "with --all on a server, run at most this many classes of equivalent interleavings (0: no bound)")
+	f.StringVar(&opt.out, "out", ".", "with --all, the folder for failure files")
 	cmd.RunE = func(c *cobra.Command, args []string) error {
 		var files []string
 		for _, arg := range args {
@@ -39,7 +56,15 @@ func (a *app) specVerb() *cobra.Command {
 			}
 			files = append(files, found...)
 		}
-		where, done, err := specBackend(c.Context(), backend, url)
+		switch {
+		case opt.all && expected != "":
+			return usage("--all shows what it finds, and --expected compares isolationtester's output: give one of them")
+		case len(opt.checks) > 0 && !opt.all:
+			return usage("--check needs --all")
+		case opt.all:
+			return a.exploreSpecs(c.Context(), files, opt)
+		}
+		where, done, err := a.specBackend(c.Context())
 		if err != nil {
 			return err
 		}
@@ -53,27 +78,23 @@ func (a *app) specVerb() *cobra.Command {
 }
 
 // specBackend makes where specs run; done frees it. On a server, one database serves all files, as pg_isolation_regress has it.
-func specBackend(ctx context.Context, backend, url string) (_ spec.Backend, done func(), err error) {
-	switch backend {
+func (a *app) specBackend(ctx context.Context) (_ spec.Backend, done func(), err error) {
+	switch a.server.backend {
 	case "model":
 		return &spec.Model{}, func() {}, nil
 	case "postgres":
 	default:
-		return nil, nil, usage("--backend %s: expected model or postgres", backend)
+		return nil, nil, usage("--backend %s: without --all, expected model or postgres", a.server.backend)
 	}
-	server, err := postgres.Open(ctx, url)
+	if _, err := a.opener(ctx); err != nil {
+		return nil, nil, err
+	}
+	database, err := a.server.running.CreateDatabase()
 	if err != nil {
-		return nil, nil, &exit{exitCouldNot, fmt.Errorf("no server: %w", err)}
+		return nil, nil, &exit{exitCouldNot, err}
 	}
-	database, err := server.CreateDatabase()
-	if err != nil {
-		return nil, nil, errors.Join(err, server.Close())
-	}
-	s := &spec.Server{URL: server.URL(database)}
-	return s, func() {
-		s.Close()
-		_ = server.Close()
-	}, nil
+	s := &spec.Server{URL: a.server.running.URL(database)}
+	return s, s.Close, nil
 }
 
 // runSpecs prints what isolationtester prints.
