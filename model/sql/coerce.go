@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strings"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
@@ -212,6 +213,14 @@ func (a *analyzer) unify(es []expr, context string) ([]expr, types.Type, error) 
 	return out, t, nil
 }
 
+// otherTypes are those of Postgres that the model does not have.
+var otherTypes = strings.Fields(`aclitem anycompatiblemultirange anycompatiblenonarray anycompatiblerange anyenum anymultirange anyrange
+	bit box cid cidr circle cstring datemultirange daterange event_trigger fdw_handler index_am_handler inet int2vector int4multirange
+	int4range int8range internal jsonpath language_handler line lseg macaddr macaddr8 money nummultirange numrange oidvector path
+	pg_snapshot point polygon refcursor regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure
+	regrole table_am_handler tid timetz tsmultirange tsm_handler tsquery tsrange tstzmultirange tstzrange tsvector txid_snapshot
+	varbit xid xml`)
+
 // typeName reads a type of the grammar.
 func (a *analyzer) typeName(n *pg.TypeName) (types.Type, int32, error) {
 	names := strs(n.Names)
@@ -220,6 +229,9 @@ func (a *analyzer) typeName(n *pg.TypeName) (types.Type, int32, error) {
 		name = "char"
 	}
 	t, ok := types.ByName(name)
+	if !ok && slices.Contains(otherTypes, name) {
+		return t, -1, a.unsupported(n.Location, "type "+name)
+	}
 	if !ok || name == "unknown" {
 		return t, -1, a.errorf(n.Location, "42704", "type %q does not exist", strings.Join(names, "."))
 	}

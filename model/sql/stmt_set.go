@@ -53,7 +53,7 @@ func (a *analyzer) set(n *pg.VariableSetStmt) (*Compiled, error) {
 			for _, o := range opts {
 				var err error
 				if characteristics {
-					err = s.setParameter("default_"+o.name, o.value, false, false)
+					err = d.setParameter(s, "default_"+o.name, o.value, false, false)
 				} else {
 					err = d.setSpecial(s, o.name, o.value, true)
 				}
@@ -126,9 +126,9 @@ func quoteIdent(s string) string {
 func (d *Database) setSpecial(s *session, name, value string, local bool) error {
 	switch name {
 	case "transaction_isolation":
-		v, ok := levels(value)
-		if !ok {
-			return types.Errorf("22023", "invalid value for parameter %q: %q", name, value)
+		v, err := choose(name, value, levels)
+		if err != nil {
+			return err
 		}
 		if s.ranAny {
 			if isolationOf(v) == d.st.TxOptions(s.id).Isolation {
@@ -171,14 +171,14 @@ func (d *Database) setSpecial(s *session, name, value string, local bool) error 
 	case "session_authorization":
 		return types.NewError("0A000", "SET SESSION AUTHORIZATION is not supported by the model")
 	}
-	return s.setParameter(name, value, local, false)
+	return d.setParameter(s, name, value, local, false)
 }
 
 func (d *Database) reset(s *session, name string, local bool) error {
 	if name == "role" {
 		return d.setRole(s, "none", local)
 	}
-	return s.setParameter(name, "", local, true)
+	return d.setParameter(s, name, "", local, true)
 }
 
 // show is the value of a parameter as SHOW prints it.
@@ -200,7 +200,7 @@ func (d *Database) show(s *session, name string) (string, error) {
 	if p, ok := parameters[name]; ok {
 		return p.value, nil
 	}
-	return "", types.Errorf("42704", "unrecognized configuration parameter %q", name)
+	return "", unknownParameter(name)
 }
 
 func (a *analyzer) showStmt(n *pg.VariableShowStmt) (*Compiled, error) {

@@ -379,8 +379,8 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 		return OK, nil
 	}
 	v.end = updated
-	if o.strong {
-		v.end = keyUpdated
+	if o.strong || slices.ContainsFunc(v.lockers, func(l locker) bool { return l.mode == Update }) {
+		v.end = keyUpdated // an own FOR UPDATE too: Postgres writes down the stronger of lock and change (compute_new_xmax_infomask)
 	}
 	kind, old := wUpdate, v.row
 	hot := !changed(old, row, r.hotBy)

@@ -11,8 +11,9 @@ import (
 // concurrent T2 wrote a newer version of. A transaction with a conflict in and one out is a pivot; when the transaction it has
 // the conflict out to commits first of the three, somebody fails with 40001.
 //
-// Reads are remembered by table, as a server does that scans tables sequentially, or, with KeyReads, by key where a lookup is
-// by key.
+// A lookup by key is remembered by the key, every other read by the table. A server remembers rows, pages of indexes, and tables
+// that it scans sequentially: where it looks keys up in an index of several pages, or scans part of an index, it may fail in more
+// or in fewer cases. MayFailSerializable says whether it could.
 
 // serials are the serializable transactions that matter: those in progress, and those committed that are concurrent with one
 // of them. It is copied as a whole when a clone changes it.
@@ -55,9 +56,6 @@ type serItem struct {
 }
 
 func (a serItem) meets(b serItem) bool { return a.rel == b.rel && (a.index < 0 || a == b) }
-
-// KeyReads makes lookups by key be remembered by key, as a server does that uses index scans, instead of by table.
-func (st *State) KeyReads(on bool) { st.keyReads = on }
 
 func (st *State) wserials() *serials {
 	if st.ser.owner != st.owner {
@@ -121,7 +119,7 @@ func errSerialize(reason string) error {
 func (st *State) serScan(s *session, c *Cursor) error {
 	st.touchSerial()
 	item := serItem{rel: c.rel, index: -1}
-	if st.keyReads && c.index >= 0 {
+	if c.index >= 0 {
 		item.index = int16(c.index)
 		item.hash, _ = hashKey(c.key)
 	}
@@ -345,8 +343,7 @@ func (st *State) decideSafe(c *serials, me *serial, committed bool) {
 	}
 }
 
-// MayFailSerializable reports whether a server that remembers reads by table where the model remembers them by key (see
-// KeyReads) could fail the session's transaction with 40001: whether, reads taken by table, it is part of a structure of two
+// MayFailSerializable reports whether a server that remembers reads by table where the model remembers them by key could fail the session's transaction with 40001: whether, reads taken by table, it is part of a structure of two
 // conflicts in a row.
 func (st *State) MayFailSerializable(id SessionID) bool {
 	me := st.sess[id].ser

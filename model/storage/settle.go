@@ -106,13 +106,15 @@ func needed(snaps []uint64, born, died uint64) bool {
 	return false
 }
 
-// drop takes a version that nobody can see out of the heap, and mends the chain of versions around it. An operation that
-// waits at the version is told what became of it.
+// drop takes a version that nobody can see out of the heap, and mends the chain of versions around it: the version before
+// counts from then on as ended with a change of key if this one was, since a KEY SHARE of it would meet that further on. An
+// operation that waits at the version is told what became of it.
 func (st *State) drop(r *relation, v *version) {
 	tid, next, prev, end := v.tid, v.next, v.prev, v.end
 	if prev != 0 {
 		if p := r.wget(prev); p != nil && p.next == tid {
 			p.next = next
+			p.end = p.end.then(end)
 		}
 	}
 	if next != 0 {
@@ -132,11 +134,20 @@ func (st *State) drop(r *relation, v *version) {
 					o = &st.wsession(id).op
 					o.gone, o.goneEnd, o.goneNext = true, end, next
 				} else if o.gone && o.goneNext == tid {
-					st.wsession(id).op.goneNext = next
+					o = &st.wsession(id).op
+					o.goneEnd, o.goneNext = o.goneEnd.then(end), next
 				}
 			}
 		}
 	}
+}
+
+// then is how a version counts as ended whose successor, ended as next, is no longer kept.
+func (e endKind) then(next endKind) endKind {
+	if e == updated && (next == deleted || next == keyUpdated) {
+		return keyUpdated
+	}
+	return e
 }
 
 // settleReleased settles what was kept for a snapshot at csn that has been given up.

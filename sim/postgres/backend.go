@@ -29,7 +29,7 @@ type Backend struct {
 	byPID    map[int]int // index of the session by its backend's process id
 	now      time.Time
 	ddl      int  // counts statements that changed the schema
-	altered  bool // the schema was changed since it was made
+	altered  bool // deleting all rows does not give back what the schema made
 	resets   resetter
 	clean    bool  // nothing was opened since the seed was made
 	err      error // that ended the backend: the connection or the protocol failed
@@ -407,7 +407,7 @@ func (b *Backend) SetNow(t time.Time) error {
 	return nil
 }
 
-// Query runs a read-only query on committed data.
+// Query runs a read-only query on committed data. While an actor has a table locked against readers it fails with 55P03.
 func (b *Backend) Query(sql string) (*sim.Result, error) {
 	s := b.control
 	if err := s.start(sim.Request{SQL: sql}, s.clockSettings(b.now)); err != nil {

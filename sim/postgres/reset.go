@@ -43,6 +43,11 @@ func (b *Backend) prepare() error {
 	if err := b.survey(); err != nil {
 		return err
 	}
+	rows, err := w.Rows("SELECT COALESCE(bool_or(pg_catalog.pg_relation_size(oid) > 0), false) FROM pg_catalog.pg_class WHERE relkind = 'r' AND oid >= 16384")
+	if err != nil {
+		return err
+	}
+	b.altered = rows[0][0] == "t" // a schema that has rows of its own is not what deleting all rows gives back
 	return b.seed()
 }
 
@@ -107,12 +112,16 @@ func (b *Backend) survey() error {
 	return nil
 }
 
+// impatient has Query not wait for an actor that has locked a table against readers: it would wait for ever, since the actor goes on
+// only after the query.
+const impatient = "SET lock_timeout = 1;"
+
 // sizes asks whether a table has more than one page.
 const sizes = `SELECT COALESCE(bool_or(pg_catalog.pg_relation_size(oid) > 8192), false) FROM pg_catalog.pg_class
 	WHERE relkind = 'r' AND oid >= 16384;`
 
 func (b *Backend) seed() error {
-	rows, err := b.control.w.Rows(b.control.clockSettings(b.now) + "BEGIN;" + b.setup.Seed + ";COMMIT;" + sizes)
+	rows, err := b.control.w.Rows(b.control.clockSettings(b.now) + "BEGIN;" + b.setup.Seed + ";COMMIT;" + impatient + sizes)
 	if err != nil {
 		return fmt.Errorf("seed of the scenario: %w", err)
 	}
@@ -144,7 +153,7 @@ func (b *Backend) Reset() error {
 		clean = b.resets.truncate
 	}
 	if clean != "" {
-		if err := b.control.w.Run(clean); err != nil {
+		if err := b.control.w.Run("SET lock_timeout = 0;" + clean); err != nil {
 			return fmt.Errorf("reset: %w", err)
 		}
 	}
