@@ -239,7 +239,8 @@ func (p *Pair) SetNow(t time.Time) error {
 	return p.both("setting the clock", -1, p.model.SetNow(t), p.server.SetNow(t))
 }
 
-// Query runs a read-only query on both, once for each committed state: invariants ask the same again and again.
+// Query runs a read-only query on both, once for each committed state: invariants ask the same again and again. While an actor
+// has a table locked against readers, the answer is the model's alone.
 func (p *Pair) Query(sql string) (*sim.Result, error) {
 	if p.failure != nil {
 		return nil, p.failure
@@ -260,6 +261,9 @@ func (p *Pair) Query(sql string) (*sim.Result, error) {
 	}
 	if merr != nil && m.Err == nil {
 		return nil, merr
+	}
+	if s.Err != nil && s.Err.Code == "55P03" && merr == nil {
+		return model, nil
 	}
 	if what, ms, ss := differ(m, s, false); what != "" {
 		return nil, p.diverge("query "+sql, what, ms, ss)

@@ -166,3 +166,37 @@ func wantDivergence(t *testing.T, err error, what string) {
 		t.Fatalf("error %v, want a divergence of the %s", err, what)
 	}
 }
+
+// An actor that has locked a table against readers does not keep the invariants waiting.
+func TestQueryPastALock(t *testing.T) {
+	s, err := testServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.NewPair(&sim.Setup{Schema: accounts, Seed: "INSERT INTO a VALUES (1, 10, 'x')"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Shutdown() })
+	for range 2 { // the second time after a reset, which must not be as impatient
+		openAll(t, p, 2)
+		expect(t, do(t, p, 0, "BEGIN; LOCK TABLE a; UPDATE a SET v = 11"), "BEGIN; LOCK TABLE; UPDATE 1 T")
+		for range 2 {
+			r, err := p.Query("SELECT v FROM a")
+			if err != nil || r.Rows[0][0].Text() != "10" {
+				t.Fatalf("%v, %v", r, err)
+			}
+		}
+		expect(t, do(t, p, 0, "COMMIT"), "COMMIT I")
+		r, err := p.Query("SELECT v FROM a")
+		if err != nil || r.Rows[0][0].Text() != "11" {
+			t.Fatalf("%v, %v", r, err)
+		}
+		if err := p.Reset(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.Query("SELECT nothing FROM a"); err == nil {
+		t.Error("a query that fails on both must fail")
+	}
+}
