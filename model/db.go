@@ -88,5 +88,14 @@ type Lock = sql.LockRow
 // Locks are the rows of pg_locks of a session, without the one of its virtual transaction id.
 func (d *DB) Locks(session int) []Lock { return d.db.Locks(session) }
 
+// RowVersion is a version of a row that lies in a table, committed or not.
+type RowVersion = sql.RowVersion
+
+// Versions lists the row versions of a table in the order in which they lie there, those of a partitioned one by partition, with
+// the names of its columns: none when no such table has been committed.
+func (d *DB) Versions(table string) (columns []string, versions []RowVersion) {
+	return d.db.Versions(table)
+}
+
 // TxState is what ReadyForQuery says of a session: 'I' idle, 'T' in a transaction block, 'E' in a failed one.
 func (d *DB) TxState(session int) byte { return d.db.TxState(session) }

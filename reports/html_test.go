@@ -42,7 +42,7 @@ func sampleTrace() (*sim.Trace, *Recorder) {
 		{Index: 3, Name: "a", Actor: 0, SQL: "COMMIT", Reply: sim.Reply{Tx: 'I', Result: &sim.Result{Tag: "COMMIT"}}, Changed: true},
 		{Index: 4, Name: "wake b", Actor: 1, Kind: sim.StepWake, Eager: true, SQL: "UPDATE t SET id = 3", Reply: sim.Reply{Tx: 'I', Err: types.NewError("40001", "could not serialize access due to concurrent update")}},
 	}, History: []sim.HistoryOp{{Actor: 0, Name: "set", Input: 2, Output: "ok", Call: 1, Return: 3}, {Actor: 1, Name: "set", Input: 3, Call: 2, Indeterminate: true}}}
-	r := NewRecorder([]string{"t"})
+	r := NewRecorder([]string{"t"}, t.Actors)
 	asked := int64(0)
 	m := r.Invariant().Monitor()
 	for i := range t.Steps {

@@ -3,7 +3,6 @@ package reports
 import (
 	"fmt"
 	"sort"
-	"strings"
 
 	"simrun/sim"
 )
@@ -60,11 +59,14 @@ type Table struct {
 	Versions []TableVersion
 }
 
-// TableVersion is what a table held from a step on.
+// TableVersion is what lay in a table from a step on: on the model all row versions, elsewhere the committed rows.
 type TableVersion struct {
-	From int // index of the step after which these rows were committed; -1 for the rows before the first
+	From int // index of the step after which it was so; -1 for what was there before the first
 	Rows [][]string
-	New  []bool // rows that the version before did not have
+	New  []bool // rows that were not there before
+	// By says who wrote each row, and Seen which open transactions see it; both are nil where row versions are not known.
+	By, Seen []string
+	Gone     []bool // row versions that have been updated or deleted, perhaps by a transaction in progress
 }
 
 // LockEdge says that a transaction took lock To while it held lock From.
@@ -75,96 +77,8 @@ type LockEdge struct {
 
 // PageOp is one operation of the history.
 type PageOp struct {
-	Actor, Call, Return int // Return is -1 for an indeterminate operation
+	Actor, Call, Return int // indexes of steps; Return is -1 for an indeterminate operation
 	Text                string
-}
-
-// Recorder takes down the committed rows of tables as a run goes on. Add its Invariant to a setup before the run.
-type Recorder struct {
-	tables []string
-	seen   map[string]*Table
-	err    error
-}
-
-// NewRecorder records the named tables.
-func NewRecorder(tables []string) *Recorder {
-	r := &Recorder{tables: tables, seen: map[string]*Table{}}
-	for _, t := range tables {
-		r.seen[t] = &Table{Name: t}
-	}
-	return r
-}
-
-// Invariant is a monitor that never complains.
-func (r *Recorder) Invariant() sim.Invariant {
-	return sim.Invariant{Name: "report", Kind: sim.Monitored, Monitor: func() sim.Monitor { return recorderMonitor{r} }}
-}
-
-type recorderMonitor struct{ r *Recorder }
-
-// Step takes down the tables when the committed state may have changed.
-func (m recorderMonitor) Step(s *sim.Step) (sim.Monitor, string) {
-	if s.Changed && s.Committed != nil {
-		m.r.take(s.Index, s.Committed)
-	}
-	return m, ""
-}
-
-// Hash is constant: a recorder has no bearing on the run.
-func (recorderMonitor) Hash() uint64 { return 0 }
-
-func (r *Recorder) take(step int, v sim.View) {
-	for _, name := range r.tables {
-		res, err := v.Query("SELECT * FROM " + name)
-		if err != nil {
-			r.err = fmt.Errorf("reading table %s for the report: %w", name, err)
-			continue
-		}
-		r.seen[name].add(step, res)
-	}
-}
-
-func (t *Table) add(step int, res *sim.Result) {
-	var rows [][]string
-	for _, row := range res.Rows {
-		rows = append(rows, texts(row))
-	}
-	sort.Slice(rows, func(i, j int) bool { return strings.Join(rows[i], "\x00") < strings.Join(rows[j], "\x00") })
-	t.Columns = t.Columns[:0]
-	for _, f := range res.Fields {
-		t.Columns = append(t.Columns, f.Name)
-	}
-	old := map[string]int{}
-	if n := len(t.Versions); n > 0 {
-		last := t.Versions[n-1].Rows
-		for _, row := range last {
-			old[strings.Join(row, "\x00")]++
-		}
-		if equalRows(last, rows) {
-			return
-		}
-	}
-	v := TableVersion{From: step, Rows: rows, New: make([]bool, len(rows))}
-	for i, row := range rows {
-		key := strings.Join(row, "\x00")
-		v.New[i] = old[key] == 0 && len(t.Versions) > 0
-		if old[key] > 0 {
-			old[key]--
-		}
-	}
-	t.Versions = append(t.Versions, v)
-}
-
-func equalRows(a, b [][]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if strings.Join(a[i], "\x00") != strings.Join(b[i], "\x00") {
-			return false
-		}
-	}
-	return true
 }
 
 // BuildPage makes the page of a recorded run. Tables come from the recorder, which may be nil. It fails when the recorder
@@ -228,7 +142,7 @@ func BuildPage(t *sim.Trace, r *Recorder) (*Page, error) {
 	}
 	p.Edges = sortedEdges(edges)
 	for _, op := range t.History {
-		po := PageOp{Actor: op.Actor, Call: op.Call, Return: op.Return, Text: fmt.Sprintf("%s(%v) → %v", op.Name, plainText(op.Input), plainText(op.Output))}
+		po := PageOp{Actor: op.Actor, Call: op.Call / 2, Return: op.Return / 2, Text: fmt.Sprintf("%s(%v) → %v", op.Name, plainText(op.Input), plainText(op.Output))}
 		if op.Indeterminate {
 			po.Return, po.Text = -1, fmt.Sprintf("%s(%v) → ?", op.Name, plainText(op.Input))
 		}

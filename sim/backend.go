@@ -64,6 +64,12 @@ type LockTracker interface {
 	Acquired(session int) []Lock
 }
 
+// RowVersions is a Backend that can list the row versions of a table, uncommitted and dead ones too. Sessions have the numbers of
+// their actors.
+type RowVersions interface {
+	Versions(table string) (columns []string, versions []model.RowVersion)
+}
+
 // Footprinter is a Backend that can tell what its last Submit or Resume touched, as hashed object ids; see
 // scheduler.Footprint.
 type Footprinter interface {

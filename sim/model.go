@@ -138,3 +138,8 @@ func (b *modelBackend) TrackFootprints(on bool) {
 
 func (b *modelBackend) Acquired(int) []Lock                 { return b.db.Acquired() }
 func (b *modelBackend) Footprint() (reads, writes []uint64) { return b.db.Footprint() }
+
+// Versions is RowVersions's.
+func (b *modelBackend) Versions(table string) ([]string, []model.RowVersion) {
+	return b.db.Versions(table)
+}

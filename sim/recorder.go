@@ -81,6 +81,7 @@ func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []E
 	}
 	if w.recording() {
 		w.trace.add(w, s)
+		s.Versions, _ = w.db.(RowVersions)
 	} else if w.lockMonitors && s.SQL != "" {
 		s.Acquired = append([]Lock(nil), w.db.(LockTracker).Acquired(i)...)
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"io"
 	"math/rand/v2"
 
 	"github.com/jackc/pgx/v5"
@@ -132,6 +133,8 @@ type Invariant struct {
 	Monitor func() Monitor
 	// Run judges a whole run (WholeRun).
 	Run func(t *Trace) string
+	// Page, when set, writes what Run judged as an HTML page of its own, for reports; false when there is nothing to show.
+	Page func(t *Trace, w io.Writer) (bool, error)
 	// NeedsLocks is true when Run or Monitor reads Step.Acquired.
 	NeedsLocks bool
 }

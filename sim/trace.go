@@ -66,6 +66,8 @@ type Step struct {
 	// a trace, where it would show later states.
 	Changed   bool
 	Committed View
+	// Versions lists row versions as they are after the step, for the monitors of a recorded run on a backend that can.
+	Versions RowVersions
 	// Acquired are the locks that the session acquired in this step, in order, when the backend tells them.
 	Acquired []Lock
 	// Bounded is true when a lock_timeout below a second was set for the statement: its waits end by themselves, and before

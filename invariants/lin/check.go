@@ -41,8 +41,11 @@ type Report struct {
 	Longest       int `json:"longest,omitempty"`
 	BadOperations int `json:"bad_operations,omitempty"`
 
-	show porcupine.LinearizationInfo
-	pm   porcupine.Model
+	show  porcupine.LinearizationInfo
+	shown bool // show is there
+	pm    porcupine.Model
+	byKey map[string][]porcupine.Operation
+	keys  []string
 }
 
 // Check judges the operations key by key; keys are independent objects (P-compositionality: Horn and Kroening, "Faster
@@ -69,22 +72,9 @@ func Check(ops []Operation, m Model, b Bounds) (*Report, error) {
 	}
 	pm := m.porcupine()
 	results := make([]porcupine.CheckResult, len(ks))
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := range next {
-				results[i] = checkKey(pm, byKey[ks[i]], deadline)
-			}
-		})
-	}
-	for i := range ks {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
+	inParallel(len(ks), len(ops), func(i int) { results[i] = checkKey(pm, byKey[ks[i]], deadline) })
 
-	r := &Report{Verdict: Linearizable, Model: m.Name, Operations: len(ops), Keys: len(ks), pm: pm}
+	r := &Report{Verdict: Linearizable, Model: m.Name, Operations: len(ops), Keys: len(ks), pm: pm, byKey: byKey, keys: ks}
 	for i, k := range ks {
 		if results[i] == porcupine.Unknown {
 			r.Unsure = append(r.Unsure, k)
@@ -96,8 +86,38 @@ func Check(ops []Operation, m Model, b Bounds) (*Report, error) {
 	if r.Verdict == Linearizable && len(r.Unsure) > 0 {
 		r.Verdict = Unknown
 	}
-	r.explain(byKey, ks)
+	if r.Verdict == NotLinearizable {
+		r.explain(byKey[r.Bad])
+	}
 	return r, nil
+}
+
+// inParallel calls do for 0..n-1, on all processors when there is enough to do: a run's history is judged sooner by one.
+func inParallel(n, operations int, do func(i int)) {
+	workers := min(n, runtime.GOMAXPROCS(0))
+	if operations < 1000 {
+		workers = 1
+	}
+	if workers <= 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range workers {
+		wg.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
 }
 
 // explainTimeout bounds the search for the longest partial linearizations, which are shown but do not change the verdict.
@@ -117,31 +137,10 @@ func checkKey(pm porcupine.Model, ops []porcupine.Operation, deadline time.Time)
 	return porcupine.CheckOperationsTimeout(pm, ops, left)
 }
 
-// explain computes the partial linearizations of the bad key, or of the whole history when it is small enough to show.
-func (r *Report) explain(byKey map[string][]porcupine.Operation, ks []string) {
-	var shown []porcupine.Operation
-	switch {
-	case r.Verdict == NotLinearizable:
-		shown = byKey[r.Bad]
-	case r.Verdict == Linearizable && r.Operations <= MaxShown:
-		pm := r.pm
-		pm.Partition = func([]porcupine.Operation) [][]porcupine.Operation {
-			parts := make([][]porcupine.Operation, len(ks))
-			for i, k := range ks {
-				parts[i] = byKey[k]
-			}
-			return parts
-		}
-		for _, k := range ks {
-			shown = append(shown, byKey[k]...)
-		}
-		_, r.show = porcupine.CheckOperationsVerbose(pm, shown, explainTimeout)
-		return
-	default:
-		return
-	}
-	_, r.show = porcupine.CheckOperationsVerbose(r.pm, shown, explainTimeout)
-	r.BadOperations = len(shown)
+// explain computes the longest partial linearizations of the bad key.
+func (r *Report) explain(bad []porcupine.Operation) {
+	_, r.show = porcupine.CheckOperationsVerbose(r.pm, bad, explainTimeout)
+	r.shown, r.BadOperations = true, len(bad)
 	for _, partition := range r.show.PartialLinearizations() {
 		for _, order := range partition {
 			r.Longest = max(r.Longest, len(order))
@@ -150,10 +149,21 @@ func (r *Report) explain(byKey map[string][]porcupine.Operation, ks []string) {
 }
 
 // WriteHTML writes porcupine's interactive page for the key that is not linearizable, with the longest partial linearizations
-// marked. It reports whether there was anything to show.
+// marked, or for all keys of a linearizable history that is small enough. It reports whether there was anything to show.
 func (r *Report) WriteHTML(w io.Writer) (bool, error) {
 	if r.Verdict == Unknown || r.Verdict == Linearizable && r.Operations > MaxShown {
 		return false, nil
+	}
+	if !r.shown {
+		pm := r.pm
+		var all []porcupine.Operation
+		var parts [][]porcupine.Operation
+		for _, k := range r.keys {
+			all, parts = append(all, r.byKey[k]...), append(parts, r.byKey[k])
+		}
+		pm.Partition = func([]porcupine.Operation) [][]porcupine.Operation { return parts }
+		_, r.show = porcupine.CheckOperationsVerbose(pm, all, explainTimeout)
+		r.shown = true
 	}
 	return true, porcupine.Visualize(r.pm, r.show, w)
 }

@@ -10,10 +10,10 @@
     return e;
   };
 
-  const table = (columns, data, fresh) => {
+  const table = (columns, data, look) => {
     const t = element('table', null,
       element('thead', null, element('tr', null, ...columns.map(c => element('th', { scope: 'col', textContent: c })))),
-      element('tbody', null, ...data.map((r, i) => element('tr', { className: fresh && fresh[i] ? 'new' : '' }, ...r.map(v => element('td', null, element('code', { textContent: v })))))));
+      element('tbody', null, ...data.map((r, i) => element('tr', { className: look ? look(i) : '' }, ...r.map(v => element('td', null, element('code', { textContent: v })))))));
     return element('div', { className: 'scroll' }, t);
   };
 
@@ -46,7 +46,9 @@
     const locks = $('d-locks');
     locks.replaceChildren();
     heldAt(i).forEach((held, a) => {
-      if (held.length) locks.append(element('p', null, element('strong', { textContent: page.Actors[a] + ': ' }), held.join('; ')));
+      if (held.length) locks.append(element('details', { open: held.length <= 8 },
+        element('summary', null, element('strong', { textContent: page.Actors[a] }), ', ' + held.length + (held.length === 1 ? ' lock' : ' locks')),
+        element('ul', null, ...held.map(l => element('li', null, element('code', { textContent: l }))))));
     });
     for (const span of page.Spans || []) {
       if (span.From <= s.Index && s.Index < span.To) {
@@ -57,13 +59,15 @@
 
     const tables = $('d-tables');
     tables.replaceChildren();
-    for (const t of page.Tables || []) {
-      const v = versionAt(t, s.Index);
-      if (!v) continue;
+    const all = (page.Tables || []).map(t => ({ t, v: versionAt(t, s.Index) })).filter(x => x.v);
+    const isNew = x => x.v.From === s.Index;
+    for (const { t, v } of [...all.filter(isNew), ...all.filter(x => !isNew(x))]) { // what the step changed comes first
       const changed = v.From === s.Index;
-      tables.append(element('details', { open: changed || (v.Rows || []).length <= 6 },
-        element('summary', { textContent: t.Name + ', ' + (v.Rows || []).length + ' rows' + (changed ? ', changed by this step' : '') }),
-        table(t.Columns, v.Rows || [], changed ? v.New : null)));
+      const rows = v.Rows || [];
+      const look = n => [changed && v.New[n] && 'new', v.Gone && v.Gone[n] && 'gone'].filter(Boolean).join(' ');
+      tables.append(element('details', { open: changed || all.length <= 4 && rows.length <= 6 },
+        element('summary', { textContent: t.Name + ', ' + rows.length + (v.By ? ' row version' : ' row') + (rows.length === 1 ? '' : 's') + (changed ? ', changed by this step' : '') }),
+        v.By ? table([...t.Columns, 'written by', 'seen by'], rows.map((r, n) => [...r, v.By[n], v.Seen[n]]), look) : table(t.Columns, rows, look)));
     }
     if (!tables.childNodes.length) tables.append(element('p', { textContent: 'not recorded' }));
   }

@@ -403,7 +403,7 @@ func TestLinearizableFires(t *testing.T) {
 		{"close after paying", []sim.HistoryOp{op(0, "commit", in(pay), Committed, 0, 3), op(1, "close", alice.String(), Committed, 4, 5)}, false},
 		{"frozen without a freeze", []sim.HistoryOp{op(0, "commit", in(pay), Outcome("refused: frozen account"), 0, 3)}, true},
 	} {
-		if got := judgeHistory(open, c.history); (got != "") != c.fires {
+		if got := linearizable(open).Run(&sim.Trace{History: c.history}); (got != "") != c.fires {
 			t.Errorf("%s: got %q", c.name, got)
 		}
 	}

@@ -2,10 +2,10 @@ package postings
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
+	"simrun/invariants"
 	"simrun/invariants/lin"
 	"simrun/sim"
 )
@@ -64,17 +64,17 @@ func parseLedgerState(text string) ledgerState {
 
 // linearizable makes the whole-run check of a world: its history must be one that the sequential ledger allows.
 func linearizable(open opening) sim.Invariant {
-	return sim.Invariant{
-		Name: "linearizable", ID: "LIN", Kind: sim.WholeRun,
+	return invariants.Linearizable(sim.Invariant{
+		Name: "linearizable", ID: "LIN",
 		Doc: "commits, transitions and balance reads take effect one after another, each between its call and its return",
-		Run: func(t *sim.Trace) string { return judgeHistory(open, t.History) },
-	}
+	}, func(history []sim.HistoryOp) (invariants.Object, error) { return ledgerHistory(open, history) })
 }
 
 // maxLinearOps bounds the histories that are judged: each key is a search.
 const maxLinearOps = 40
 
-func judgeHistory(open opening, history []sim.HistoryOp) string {
+// ledgerHistory is the operations of a history, the key of each the group of accounts that it belongs to.
+func ledgerHistory(open opening, history []sim.HistoryOp) (invariants.Object, error) {
 	l := &sequentialLedger{opening: open.all(), policies: map[AccountID]Policy{}, envs: map[string]Envelope{}}
 	for _, a := range open.accounts {
 		l.policies[a.AccountID] = a.Policy
@@ -83,41 +83,24 @@ func judgeHistory(open opening, history []sim.HistoryOp) string {
 	parts := partition{}
 	touched := make([]AccountID, 0, len(history))
 	for _, h := range history {
-		op := lin.Operation{Process: h.Actor, F: h.Name, Input: h.Input, Output: h.Output, Call: int64(h.Call), Return: int64(h.Return)}
-		if h.Indeterminate {
-			op.Outcome, op.Return = lin.Indeterminate, math.MaxInt64
-		}
 		accounts, err := l.accountsOf(h)
 		if err != nil {
-			return err.Error()
+			return invariants.Object{}, err
 		}
 		if len(accounts) == 0 {
 			continue
 		}
 		parts.join(accounts)
-		ops = append(ops, op)
+		ops = append(ops, invariants.Operation(h, ""))
 		touched = append(touched, accounts[0])
 	}
 	if len(ops) > maxLinearOps {
-		return ""
+		return invariants.Object{}, nil
 	}
 	for i := range ops {
 		ops[i].Key = parts.root(touched[i]).String()
 	}
-	report, err := lin.Check(ops, l.model(open.accounts), lin.Bounds{})
-	if err != nil {
-		return err.Error()
-	}
-	if report.Verdict != lin.NotLinearizable {
-		return ""
-	}
-	var bad []string
-	for _, op := range ops {
-		if op.Key == report.Bad {
-			bad = append(bad, fmt.Sprintf("%s(%v) = %v", op.F, op.Input, op.Output))
-		}
-	}
-	return "no order of these operations explains what they returned: " + strings.Join(bad, "; ")
+	return invariants.Object{Model: l.model(open.accounts), Operations: ops}, nil
 }
 
 // accountsOf are the accounts that an operation reads or writes.

@@ -1,10 +1,7 @@
 package rings
 
 import (
-	"fmt"
-	"math"
-	"time"
-
+	"simrun/invariants"
 	"simrun/invariants/lin"
 	"simrun/sim"
 )
@@ -38,36 +35,26 @@ func linearizableCursor(first cursors) sim.Invariant {
 	for i, r := range allRings {
 		start[r.name] = first.of(i).Gen
 	}
-	return sim.Invariant{
-		Name: "LinearizableCursor", Kind: sim.WholeRun,
-		Doc: "rotations and reads of a cursor behave as on one register, the flip notwithstanding",
-		Run: func(t *sim.Trace) string {
-			report, err := lin.Check(cursorHistory(t.History), cursorRegister(start), lin.Bounds{Timeout: 10 * time.Second})
-			switch {
-			case err != nil:
-				return err.Error()
-			case report.Verdict == lin.NotLinearizable:
-				return fmt.Sprintf("rotations and reads of the %s ring are not linearizable: at most %d of %d operations can be ordered",
-					report.Bad, report.Longest, report.BadOperations)
-			}
-			return ""
-		},
-	}
+	return invariants.Linearizable(sim.Invariant{
+		Name: "LinearizableCursor",
+		Doc:  "rotations and reads of a cursor behave as on one register, the flip notwithstanding",
+	}, func(history []sim.HistoryOp) (invariants.Object, error) {
+		return invariants.Object{Model: cursorRegister(start), Operations: cursorOperations(history)}, nil
+	})
 }
 
-// cursorHistory is the rotations that took effect or may have, and the reads that succeeded.
-func cursorHistory(history []sim.HistoryOp) []lin.Operation {
+// cursorOperations is the rotations that took effect or may have, and the reads that succeeded; the key is the ring.
+func cursorOperations(history []sim.HistoryOp) []lin.Operation {
 	var ops []lin.Operation
 	for _, h := range history {
 		if h.Name != "rotate" && h.Name != "read" {
 			continue
 		}
-		op := lin.Operation{Process: h.Actor, F: h.Name, Key: h.Input.(string), Output: h.Output, Call: int64(h.Call), Return: int64(h.Return)}
-		if h.Indeterminate {
-			op.Outcome, op.Return = lin.Indeterminate, math.MaxInt64
-		} else if o := h.Output.(Outcome); o.Kind != Rotated && o.Kind != Read {
+		if o, ok := h.Output.(Outcome); !h.Indeterminate && ok && o.Kind != Rotated && o.Kind != Read {
 			continue
 		}
+		op := invariants.Operation(h, h.Input.(string))
+		op.Input = nil
 		ops = append(ops, op)
 	}
 	return ops

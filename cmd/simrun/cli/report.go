@@ -80,9 +80,17 @@ func (a *app) page(c *cobra.Command, file *replay.File, path string) (*reports.P
 	}
 	var recorder *reports.Recorder
 	run, err := replay.Follow(spec, file.Choices(), func(setup *sim.Setup) (sim.Backend, error) {
-		recorder = reports.NewRecorder(tablesOf(setup.Schema))
+		var actors []string
+		for _, a := range setup.Actors {
+			actors = append(actors, a.Name)
+		}
+		recorder = reports.NewRecorder(tablesOf(setup.Schema), actors)
 		setup.Invariants = append(setup.Invariants, recorder.Invariant())
-		return open(setup)
+		db, err := open(setup)
+		if err == nil {
+			recorder.Start(db)
+		}
+		return db, err
 	})
 	if err != nil {
 		return nil, err
@@ -96,6 +104,15 @@ func (a *app) page(c *cobra.Command, file *replay.File, path string) (*reports.P
 	for _, inv := range run.Setup.Invariants {
 		if inv.Name == p.Invariant {
 			p.Doc = inv.Doc
+		}
+		if inv.Page == nil || p.Linearizability != "" && inv.Name != p.Invariant {
+			continue
+		}
+		var b strings.Builder
+		if shown, err := inv.Page(run.Trace, &b); err != nil {
+			return nil, &exit{exitCouldNot, err}
+		} else if shown {
+			p.Linearizability = b.String()
 		}
 	}
 	if p.Invariant != "" && len(p.Steps) > 0 {
