@@ -23,6 +23,7 @@ type Campaign struct {
 	Workers     int             // 0 means 1
 	Open        replay.Opener   // called once for each worker, and for each seed when seeds draw their setups
 	DoubleCheck bool            // make each run twice and compare
+	Only        []string        // the invariants whose violation ends the campaign; a run that breaks another just ends. nil means all
 	Context     context.Context // nil means until done; when it ends, the campaign ends with its error
 	Progress    func(Progress)
 }
@@ -245,7 +246,7 @@ func (w *worker) run(i uint64) error {
 	switch {
 	case differs != nil:
 		w.failed(i, violation, differs, nil)
-	case violation.Invariant != "":
+	case violation.Invariant != "" && (w.Only == nil || slices.Contains(w.Only, violation.Invariant)):
 		var choices []string
 		if w.learns {
 			choices = w.maker.Names(o)

@@ -80,7 +80,7 @@ func watched(first cursors) []sim.Invariant {
 					switch {
 					case w.last.authority == ledger && r.columns != was.columns && !r.columns.poisoned():
 						return fmt.Sprintf("columns of the %s ring moved from %v to %v after the flip", r.ring, was.columns, r.columns)
-					case now.authority == columns && r.ledger.Gen > r.columns.Gen:
+					case now.authority == columns && r.ledger != was.ledger && r.ledger.Gen > r.columns.Gen:
 						return fmt.Sprintf("ledger of the %s ring moved to %v before the flip, columns are at %v", r.ring, r.ledger, r.columns)
 					}
 				}

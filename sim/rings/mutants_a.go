@@ -69,7 +69,7 @@ var mutantsA = []mutant{
 	{sim.Mutant{Name: "force-skips-too-much", ID: "A16", Breaks: []string{"Shadow", "NoSkip"},
 		Doc: "A forced flip skips reconciliation and verification too."},
 		[]string{"returning", "foreign"}, func(p *program) { p.forceSkips = true }},
-	{sim.Mutant{Name: "installer-unflips", ID: "A22", Breaks: []string{"OneWay"},
+	{sim.Mutant{Name: "installer-unflips", ID: "A22", Breaks: []string{"OneWay", "MixedFleet/data"},
 		Doc: "The installer overwrites the authority that it finds."},
 		[]string{"contract"}, func(p *program) {
 			p.expandAuthority = p.expandAuthority.with("seed authority", func(t *turn) error {

@@ -16,10 +16,10 @@ var mutantsC = []mutant{
 		[]string{"rotation"}, func(p *program) { p.pruneTarget = of(withoutSerializer(gate()), readCursor(), pickOldest()) }},
 	{sim.Mutant{Name: "no-recheck-under-lock", ID: "C2", Breaks: []string{"NoLoss"},
 		Doc: "Prune asks whether the slot is needed before it waits for the children's lock, and not again."},
-		[]string{"prune"}, func(p *program) { p.queueGatesLocked = nil }},
+		[]string{"late"}, func(p *program) { p.queueGatesLocked = nil }},
 	{sim.Mutant{Name: "recheck-of-leases-only", ID: "C3", Breaks: []string{"NoLoss"},
 		Doc: "Under the lock prune repeats one of its three gates."},
-		[]string{"prune"}, func(p *program) { p.queueGatesLocked = p.queueGatesLocked.without("pending ready", "unclosed claims") }},
+		[]string{"late"}, func(p *program) { p.queueGatesLocked = p.queueGatesLocked.without("pending ready", "unclosed claims") }},
 	{sim.Mutant{Name: "shard-ignored", ID: "C4", Breaks: []string{"NoLoss", "ExactCounts"},
 		Doc: "Prune compares positions with the cursor of any lane of the queue."},
 		[]string{"lanes"}, func(p *program) {
@@ -98,7 +98,7 @@ var mutantsC = []mutant{
 		}},
 	{sim.Mutant{Name: "lock-error-swallowed", ID: "C23", Breaks: []string{"NoLoss"},
 		Doc: "Prune takes a lock timeout for success and goes on to truncate."},
-		[]string{"prune"}, func(p *program) {
+		[]string{"late"}, func(p *program) {
 			p.lockChildren = p.lockChildren.with("lock children", func(t *turn) error {
 				if err := t.do(`SAVEPOINT lock_phase`); err != nil {
 					return err

@@ -3,7 +3,8 @@ package rings
 import "simrun/sim"
 
 // rings/prune: prune against a slow producer and a worker. rings/mixed: the same before the flip, with pruners and rotators
-// of both versions. rings/retain: failed jobs are carried forward.
+// of both versions. rings/retain: failed jobs are carried forward. rings/late: a producer that read the cursor before the
+// rotation writes into the slot that is being pruned.
 func init() {
 	register(&sim.Scenario{
 		Name:   "rings/prune",
@@ -23,6 +24,31 @@ func init() {
 		Params: []sim.Param{slotsParam(2), ticksParam(3)},
 		Build:  build("rings/retain", buildRetain),
 	})
+	register(&sim.Scenario{
+		Name:   "rings/late",
+		Doc:    "A producer that read the cursor before the rotation writes into the slot that prune is about to empty",
+		Params: []sim.Param{slotsParam(2), ticksParam(2)},
+		Build:  build("rings/late", buildLate),
+	})
+}
+
+// buildLate is small, so that the few steps that matter often meet: what the open slot holds is finished, so that nothing but
+// the late row keeps the slot from being emptied once it is sealed.
+func buildLate(cfg sim.Config, p *program) *sim.Setup {
+	slots, ticks := cfg.Params["slots"], cfg.Params["ticks"]
+	open := cursor{0, int64(slots)}
+	w := newWorld(p, slots, ledger, open)
+	w.done(queueQ, 1, 1, open, 0, "")
+	w.at(queueQ, 1, 1)
+	s := w.setup(
+		sim.ActorSpec{Name: "rotator", Run: rotator{p, queueRing, 1}},
+		sim.ActorSpec{Name: "pruner", Run: pruner{p: p, ring: queueRing, ticks: ticks}},
+		sim.ActorSpec{Name: "enqueuer", Run: enqueuer{p: p, how: p.binaryRoute, ring: queueRing, lane: queueQ, first: 100, jobs: 1}},
+	)
+	s.Faults = sim.Faults{Crash: 1, LockTimeout: 1}
+	s.Witnesses = []string{"rotate-0.7: Rotated", "enqueue-0.7: Done", "prune-0.7 queue: Pruned", "prune-0.7 queue: Blocked",
+		"prune-0.7 queue: SkippedActive queue.pending_ready"}
+	return s
 }
 
 func buildPrune(cfg sim.Config, p *program) *sim.Setup {
