@@ -55,9 +55,11 @@ finds by partial-order reduction; --states then bounds the number of classes.`,
 		}
 		opt.Resume = resume
 		opt.Identity = fmt.Sprintf("%s seed %d lazy %v %s", s.Flags(), s.Seed, s.Lazy, version())
-		opt.ProgressEvery = 10 * time.Second
+		progress, started := a.teller(), time.Now()
+		defer progress.done()
+		opt.ProgressEvery = time.Second
 		opt.OnProgress = func(p scheduler.Progress) {
-			fmt.Fprintf(a.errs, "%d states, %d transitions, depth %d, %d in the queue, %.0f states/s\n", p.States, p.Transitions, p.Depth, p.Queue, p.Rate)
+			progress.tell(time.Since(started), fmt.Sprintf("%d states, %d transitions, depth %d, %d in the queue, %.0f states/s", p.States, p.Transitions, p.Depth, p.Queue, p.Rate))
 		}
 		if a.server.backend != "model" {
 			open, err := a.opener(c.Context())
@@ -71,6 +73,7 @@ finds by partial-order reduction; --states then bounds the number of classes.`,
 			return err
 		}
 		res, err := scheduler.Search(c.Context(), sys, opt)
+		progress.done()
 		if err != nil {
 			return &exit{exitCouldNot, err}
 		}

@@ -81,32 +81,16 @@ func (a *app) fuzzCommand() *cobra.Command {
 		if err != nil {
 			return &exit{exitCouldNot, err}
 		}
+		progress := a.teller()
 		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Context: c.Context(),
-			Progress: a.progress()}.Run()
+			Progress: func(p fuzz.Progress) { progress.tell(p.Elapsed, rate("runs", p.Runs, p.Of, p.Elapsed)) }}.Run()
+		progress.done()
 		if err != nil {
 			return err
 		}
 		return a.fuzzed(s, r, open, &o, known)
 	}
 	return c
-}
-
-// progress tells how far a campaign is, on standard error.
-func (a *app) progress() func(fuzz.Progress) {
-	last := time.Duration(0)
-	return func(p fuzz.Progress) {
-		if p.Elapsed-last < 10*time.Second {
-			return
-		}
-		last = p.Elapsed
-		rate := float64(p.Runs) / p.Elapsed.Seconds()
-		line := fmt.Sprintf("%d runs, %.0f runs/s", p.Runs, rate)
-		if p.Of > 0 && rate > 0 {
-			left := time.Duration(float64(p.Of-p.Runs) / rate * float64(time.Second))
-			line += fmt.Sprintf(", %v left", left.Round(time.Second))
-		}
-		fmt.Fprintln(a.errs, line)
-	}
 }
 
 // jsonFuzz is the form of a campaign under --json.

@@ -36,14 +36,13 @@ func (a *app) parityVerb() *cobra.Command {
 			return &exit{exitCouldNot, fmt.Errorf("no server: %w", err)}
 		}
 		defer server.Close()
-		last := time.Now()
+		progress, started := a.teller(), time.Now()
 		o.Progress = func(r parity.Report) {
-			if time.Since(last) > 5*time.Second {
-				last = time.Now()
-				fmt.Fprintf(a.errs, "%d of %d steps, %d schemas, seed %d\n", r.Steps, o.Steps, r.Schemas, r.Seed)
-			}
+			elapsed := time.Since(started)
+			progress.tell(elapsed, fmt.Sprintf("%s, %d schemas, seed %d", rate("steps", uint64(r.Steps), uint64(o.Steps), elapsed), r.Schemas, r.Seed))
 		}
 		report, found, err := parity.Fuzz(c.Context(), server, o)
+		progress.done()
 		if err != nil {
 			return &exit{exitCouldNot, err}
 		}
