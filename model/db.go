@@ -19,6 +19,10 @@ type DB struct {
 // New returns an empty database, owned by the superuser postgres.
 func New() *DB { return &DB{db: sql.NewDatabase()} }
 
+// SequentialScans makes SERIALIZABLE transactions conflict by table, as on a server with enable_indexscan and its like off;
+// otherwise those that look rows up by key conflict by key, as on one with indexes of many pages.
+func (d *DB) SequentialScans() { d.db.SequentialScans() }
+
 // Clone returns a copy of the database and its sessions, blocked statements included.
 func (d *DB) Clone() *DB { return &DB{db: d.db.Clone()} }
 

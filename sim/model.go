@@ -33,6 +33,7 @@ func (t *texts) get(sql string) *model.Statement {
 func NewModel(setup *Setup) (Backend, error) {
 	b := &modelBackend{db: model.New(), texts: &texts{}}
 	b.db.SetNow(Epoch)
+	b.db.SequentialScans() // as the sessions on a server are told, so that rows are locked in a known order
 	s := b.db.Open("")
 	for _, script := range []struct{ name, sql string }{{"schema", setup.Schema}, {"seed", setup.Seed}} {
 		if r := b.db.Submit(s, script.sql, nil); r.Err != nil {

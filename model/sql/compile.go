@@ -26,6 +26,7 @@ type Compiled struct {
 	tag      string // command tag; of plans the count is added
 	snapshot bool   // a REPEATABLE READ transaction takes its snapshot before the relation locks
 	writes   bool   // refused in a read-only transaction
+	latest   bool   // inside another statement: sees what has committed by now whatever the isolation level
 	// fail is the error of the analysis: the statement locks the relations that analysis had opened before, and fails.
 	fail error
 	// util runs a statement that has no plan.

@@ -48,6 +48,9 @@ func (d *Database) Clone() *Database {
 	return &c
 }
 
+// SequentialScans makes SERIALIZABLE remember what was read by table, as a server does that is told to use no indexes.
+func (d *Database) SequentialScans() { d.st.SequentialScans() }
+
 // State is the storage below.
 func (d *Database) State() *storage.State { return d.st }
 

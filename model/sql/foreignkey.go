@@ -10,11 +10,13 @@ import (
 )
 
 // Foreign keys are kept by statements like those of Postgres's own referential-integrity triggers: they run at the end of the
-// statement, see what has committed by then, and lock what they find with FOR KEY SHARE.
+// statement, see what has committed by then, and lock what they find with FOR KEY SHARE. In REPEATABLE READ the look-up of a
+// referenced row sees no more than the transaction does (ri_PerformCheck in ri_triggers.c).
 
 // riQuery is such a statement, compiled when it is first needed.
 type riQuery struct {
 	text   string
+	latest bool // it sees what has committed by now in REPEATABLE READ too
 	params []types.Type
 	once   sync.Once
 	c      *Compiled
@@ -31,6 +33,7 @@ func (q *riQuery) run(rn *run, args []types.Value, row func([]types.Value) (bool
 		q.c, q.err = compileInner(rn.d.catalog(rn.s), q.text, stmts[0].Stmt, innerArgs{params: append([]types.Type(nil), q.params...)})
 		if q.err == nil {
 			q.c.privs = nil // runs with the rights of the table's owner
+			q.c.latest = q.latest
 		}
 	})
 	if q.err != nil {
@@ -146,7 +149,8 @@ func (c *fkCheck) check(rn *run, key []types.Value) error {
 		for _, i := range c.fk.RefCols {
 			names = append(names, ref.Columns[i].Name)
 		}
-		c.query = &riQuery{text: "SELECT 1 FROM " + from(c.fk.Ref, ref.Kind == KindPartitioned) + " x WHERE " + match(names, 1) + " FOR KEY SHARE OF x"}
+		c.query = &riQuery{text: "SELECT 1 FROM " + from(c.fk.Ref, ref.Kind == KindPartitioned) + " x WHERE " + match(names, 1) + " FOR KEY SHARE OF x",
+			latest: ref.Kind == KindPartitioned}
 		for _, i := range c.fk.Cols {
 			c.query.params = append(c.query.params, c.table.Columns[i].Type)
 		}
@@ -196,7 +200,7 @@ func (g *fkAction) query(rn *run, name string, text func(child *Relation, cols [
 	for _, i := range g.fk.Cols {
 		cols = append(cols, child.Columns[i].Name)
 	}
-	q := &riQuery{text: text(child, cols)}
+	q := &riQuery{text: text(child, cols), latest: true}
 	for range keys {
 		for _, i := range g.fk.RefCols {
 			q.params = append(q.params, g.table.Columns[i].Type)

@@ -85,7 +85,11 @@ func (rn *run) innerStatement(f *frame, c *Compiled, snap storage.Snapshot, row 
 		}
 	}
 	if fresh {
-		snap = rn.x.NewSnapshot()
+		if c.latest {
+			snap = rn.x.LatestSnapshot()
+		} else {
+			snap = rn.x.NewSnapshot()
+		}
 	}
 	rn.snap = snap
 	return c.innerPlan(f, row)

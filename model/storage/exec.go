@@ -188,6 +188,23 @@ func (x *Exec) NewSnapshot() Snapshot {
 	return s.snaps[len(s.snaps)-1]
 }
 
+// LatestSnapshot is NewSnapshot, but of now in REPEATABLE READ and above too, as the statements have it that keep foreign keys
+// (GetLatestSnapshot); a change of a row that the transaction's own snapshot does not see then fails with 40001. Journaled.
+func (x *Exec) LatestSnapshot() Snapshot {
+	s := x.session()
+	if !s.txSnap.ok {
+		return x.NewSnapshot()
+	}
+	if e := x.replay(s, opSnapshot); e != nil {
+		return s.snaps[e.a]
+	}
+	snap := x.st.now(s)
+	snap.now = true
+	s.snaps = append(s.snaps, snap)
+	x.record(s, jent{kind: opSnapshot, a: uint64(len(s.snaps) - 1)})
+	return snap
+}
+
 // CommandCounterIncrement makes the changes so far visible to snapshots taken from now on; journaled.
 func (x *Exec) CommandCounterIncrement() {
 	s := x.session()

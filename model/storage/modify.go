@@ -355,6 +355,11 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 	if err != nil {
 		return 0, err
 	}
+	if stat == stOK && snap.now {
+		if own := s.ownSnapshot(&snap); !st.sees(&own, r.get(tid)) {
+			stat = stUpdated
+		}
+	}
 	if stat != stOK {
 		x.dropTupleLock(s, r, tid, mode)
 		return x.refused(s, r, o, snap, stat)

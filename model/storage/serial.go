@@ -11,9 +11,10 @@ import (
 // concurrent T2 wrote a newer version of. A transaction with a conflict in and one out is a pivot; when the transaction it has
 // the conflict out to commits first of the three, somebody fails with 40001.
 //
-// A lookup by key is remembered by the key, every other read by the table. A server remembers rows, pages of indexes, and tables
-// that it scans sequentially: where it looks keys up in an index of several pages, or scans part of an index, it may fail in more
-// or in fewer cases. MayFailSerializable says whether it could.
+// A server remembers the rows that it read and the pages of the indexes that it used, or a table that it scanned sequentially.
+// Here a lookup by key is remembered by the key and every other read by the table; after SequentialScans all reads are remembered
+// by table, which is exactly what a server does that is told to use no indexes. MayFailSerializable says where the
+// coarser view could fail a transaction that the finer one lets pass.
 
 // serials are the serializable transactions that matter: those in progress, and those committed that are concurrent with one
 // of them. It is copied as a whole when a clone changes it.
@@ -54,6 +55,9 @@ type serItem struct {
 	index int16 // -1: the table
 	hash  uint64
 }
+
+// SequentialScans makes SERIALIZABLE remember reads by table, also where a row is looked up by its key.
+func (st *State) SequentialScans() { st.sequential = true }
 
 func (a serItem) meets(b serItem) bool { return a.rel == b.rel && (a.index < 0 || a == b) }
 
@@ -119,7 +123,7 @@ func errSerialize(reason string) error {
 func (st *State) serScan(s *session, c *Cursor) error {
 	st.touchSerial()
 	item := serItem{rel: c.rel, index: -1}
-	if c.index >= 0 {
+	if c.index >= 0 && !st.sequential {
 		item.index = int16(c.index)
 		item.hash, _ = hashKey(c.key)
 	}
@@ -133,7 +137,7 @@ func (st *State) serScan(s *session, c *Cursor) error {
 	}
 	for i := range ss.txs {
 		w := &ss.txs[i]
-		if w.id == me.id || w.doomed || w.commit != 0 && w.endCSN <= me.csn || slices.Contains(me.out, w.id) ||
+		if w.id == me.id || w.doomed || w.commit != 0 && w.endCSN <= max(me.csn, c.snap.csn) || slices.Contains(me.out, w.id) ||
 			!slices.ContainsFunc(w.writes, item.meets) {
 			continue
 		}

@@ -9,6 +9,7 @@ type Snapshot struct {
 	cid  CommandID // own changes of earlier commands are seen
 	own  SessionID
 	ok   bool
+	now  bool // of now also where the transaction has a snapshot that it keeps: changes are checked against that one
 }
 
 // CommandID is the command that changes made under this snapshot get.
@@ -24,7 +25,7 @@ func (st *State) takeSnapshot(s *session) Snapshot {
 		snap.cid = s.cid
 		return snap
 	}
-	snap := Snapshot{csn: st.csn, xmin: st.oldestXID(), cid: s.cid, own: s.id, ok: true}
+	snap := st.now(s)
 	if s.opts.Isolation >= RepeatableRead {
 		s.txSnap = snap
 		st.touchSnapshot(true)
@@ -33,6 +34,18 @@ func (st *State) takeSnapshot(s *session) Snapshot {
 		}
 	}
 	return snap
+}
+
+// now is a snapshot of now.
+func (st *State) now(s *session) Snapshot {
+	return Snapshot{csn: st.csn, xmin: st.oldestXID(), cid: s.cid, own: s.id, ok: true}
+}
+
+// ownSnapshot is the one that the transaction keeps, for the command of snap.
+func (s *session) ownSnapshot(snap *Snapshot) Snapshot {
+	own := s.txSnap
+	own.cid = snap.cid
+	return own
 }
 
 func (st *State) oldestXID() XID {

@@ -15,6 +15,7 @@ type State struct {
 	shared uint8 // which of the slices below are shared with a clone (share*)
 
 	countStats bool
+	sequential bool   // see SequentialScans
 	unordered  bool   // the order of a heap is no part of the fingerprint
 	csn        uint64 // number of the last commit that changed something
 	nextXID    XID

@@ -59,7 +59,7 @@ func lockTexts(locks []model.Lock) []string {
 }
 
 // locks lists the session's rows of pg_locks in the same words. Left out are locks on catalogs, on indexes and on schema
-// simrun, which the model does not take, and the lock on the session's own virtual transaction.
+// simrun, which the model does not take, the lock on the session's own virtual transaction, and what SERIALIZABLE has read.
 func (b *Backend) locks(session int) ([]string, error) {
 	s := b.session(session)
 	if s == nil {
@@ -73,7 +73,7 @@ func (b *Backend) locks(session int) ([]string, error) {
 			WHEN 'advisory' THEN CASE l.objsubid WHEN 1 THEN ((l.classid::int8 << 32) | l.objid::int8)::text ELSE l.classid::int8::int4 || ',' || l.objid::int8::int4 END
 			ELSE '' END || ' ' || l.mode || CASE WHEN l.granted THEN '' ELSE ' (waits)' END
 		FROM pg_catalog.pg_locks l LEFT JOIN pg_catalog.pg_class c ON c.oid = l.relation
-		WHERE l.pid = %d AND l.locktype <> 'virtualxid'
+		WHERE l.pid = %d AND l.locktype <> 'virtualxid' AND l.mode <> 'SIReadLock'
 			AND (l.relation IS NULL OR l.relation >= 16384 AND c.relkind IN ('r', 'p', 'v', 'S') AND c.relnamespace <> 'simrun'::regnamespace)`, s.w.PID))
 	if err != nil {
 		return nil, err
