@@ -13,28 +13,51 @@ import (
 // ReadBench compares the hot reads of a ledger on the mutable-status encoding and on the index tables, on a real server: what
 // can an account spend, and what does it own, while the history grows. Both encodings hold the same postings.
 type ReadBench struct {
-	History  []int // numbers of historical postings to measure at, growing
-	Accounts int   // accounts that the postings are spread over
-	Live     int   // postings of each account that are live; all others are spent
-	Reads    int   // reads of each kind at each size
+	History  []int `json:"history"`  // numbers of historical postings to measure at, growing
+	Accounts int   `json:"accounts"` // accounts that the postings are spread over
+	Live     int   `json:"live"`     // postings of each account that are live; all others are spent
+	Reads    int   `json:"reads"`    // reads of each kind at each size
 }
 
-// DefaultReadBench ends at a million historical postings.
-func DefaultReadBench() ReadBench {
-	return ReadBench{History: []int{10_000, 30_000, 100_000, 300_000, 1_000_000}, Accounts: 100, Live: 10, Reads: 300}
+// DefaultReadBench grows to a number of historical postings: a hundredth, three hundredths, .. of it, and all.
+func DefaultReadBench(history int) ReadBench {
+	b := ReadBench{Accounts: 100, Live: 10, Reads: 300}
+	for _, share := range []int{100, 33, 10, 3, 1} {
+		b.History = append(b.History, history/share)
+	}
+	return b
 }
 
 // ReadPoint is one measurement; times are medians and 95th percentiles of single reads.
 type ReadPoint struct {
-	History  int
-	Encoding string
-	Read     string
-	P50, P95 time.Duration
-	Buffers  int // shared buffers that one read touched, from EXPLAIN (ANALYZE, BUFFERS)
+	History  int           `json:"history"`
+	Encoding string        `json:"encoding"`
+	Read     string        `json:"read"`
+	P50      time.Duration `json:"p50_ns"`
+	P95      time.Duration `json:"p95_ns"`
+	Buffers  int           `json:"buffers"` // shared buffers that one read touched, from EXPLAIN (ANALYZE, BUFFERS)
+}
+
+// check wants sizes that grow, and room in the first for what is live.
+func (b ReadBench) check() error {
+	if b.Accounts < 1 || b.Live < 1 || b.Reads < 1 || len(b.History) == 0 {
+		return fmt.Errorf("a measurement needs a history, accounts, live postings and reads, not %+v", b)
+	}
+	have := b.Accounts * b.Live
+	for _, size := range b.History {
+		if size < have {
+			return fmt.Errorf("a history of %d postings is too small: there are %d before it grows, or live", size, have)
+		}
+		have = size
+	}
+	return nil
 }
 
 // Run fills a database that is empty of these tables, measures, and drops the tables. conn is a superuser's.
 func (b ReadBench) Run(ctx context.Context, conn *pgx.Conn, progress io.Writer) ([]ReadPoint, error) {
+	if err := b.check(); err != nil {
+		return nil, err
+	}
 	defer func() {
 		_, _ = conn.Exec(context.WithoutCancel(ctx), `DROP SCHEMA IF EXISTS reads_index, reads_status CASCADE`)
 	}()

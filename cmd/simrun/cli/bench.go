@@ -67,6 +67,7 @@ computes all the time, others had the processors.`,
 		}
 		return nil
 	}
+	c.AddCommand(a.postingsReads())
 	return c
 }
 

@@ -7,21 +7,31 @@ import (
 	"strings"
 	"testing"
 
-	"simrun/sim/postgres"
+	"simrun/sim/postgres/pgtest"
 	"simrun/sim/postings"
 )
 
 // The whole path at a size that is done in a second; `simrun bench postings-reads` has a million postings.
 func TestReads(t *testing.T) {
-	if _, err := postgres.FindBinaries(); err != nil {
-		t.Skip("this machine has no PostgreSQL server binaries")
-	}
-	dir := t.TempDir()
+	server := pgtest.Start(t)
 	b := postings.ReadBench{History: []int{1000, 3000}, Accounts: 5, Live: 3, Reads: 10}
-	if err := Reads(context.Background(), "auto", b, dir, t.Output()); err != nil {
+	m, err := Reads(context.Background(), server.URL("postgres"), b, t.Output())
+	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := os.ReadFile(filepath.Join(dir, "reads.md"))
+	if len(m.Points) != 8 {
+		t.Errorf("%d points; expected two sizes, two encodings, two reads", len(m.Points))
+	}
+	for _, p := range m.Points {
+		if p.P50 <= 0 || p.P95 < p.P50 || p.Buffers < 1 {
+			t.Errorf("%+v cannot be", p)
+		}
+	}
+	dir := t.TempDir()
+	if err := m.Files(dir); err != nil {
+		t.Fatal(err)
+	}
+	table, err := os.ReadFile(filepath.Join(dir, "postings-reads.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,20 +40,23 @@ func TestReads(t *testing.T) {
 			t.Errorf("the table lacks %q:\n%s", want, table)
 		}
 	}
-	for _, plot := range []string{"reads.svg", "reads.png"} {
+	for _, plot := range []string{"postings-reads.svg", "postings-reads.png"} {
 		if info, err := os.Stat(filepath.Join(dir, plot)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", plot, err)
 		}
 	}
 }
 
-// SIMRUN_READS names a folder to write the full measurement to.
-func TestReadsInFull(t *testing.T) {
-	dir := os.Getenv("SIMRUN_READS")
-	if dir == "" {
-		t.Skip("set SIMRUN_READS to a folder to measure with a million postings")
-	}
-	if err := Reads(context.Background(), "auto", postings.DefaultReadBench(), dir, t.Output()); err != nil {
-		t.Fatal(err)
+// A history in which the accounts do not have room is refused, and a read that returns something else than expected too.
+func TestReadsRefuse(t *testing.T) {
+	server := pgtest.Start(t)
+	for _, b := range []postings.ReadBench{
+		{History: []int{100}, Accounts: 0, Live: 1, Reads: 1},
+		{History: []int{10}, Accounts: 5, Live: 3, Reads: 1},
+		{History: []int{1000, 100}, Accounts: 5, Live: 3, Reads: 1},
+	} {
+		if _, err := Reads(context.Background(), server.URL("postgres"), b, t.Output()); err == nil {
+			t.Errorf("%+v was measured", b)
+		}
 	}
 }
