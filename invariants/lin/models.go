@@ -66,7 +66,7 @@ func KV() Model {
 
 // Models are the models by name that a user may ask for.
 func Models() map[string]Model {
-	return map[string]Model{"register": Register(), "kv": KV()}
+	return map[string]Model{"register": Register(), "kv": KV(), "jobs": Jobs()}
 }
 
 // ModelFor picks the model whose functions cover those of the history. It fails when none or several do.
@@ -76,7 +76,7 @@ func ModelFor(ops []Operation) (Model, error) {
 		used[op.F] = true
 	}
 	var fit []Model
-	for _, name := range []string{"register", "kv"} {
+	for _, name := range []string{"register", "kv", "jobs"} {
 		m := Models()[name]
 		if covers(m.Functions, used) {
 			fit = append(fit, m)
@@ -85,7 +85,7 @@ func ModelFor(ops []Operation) (Model, error) {
 	if len(fit) == 1 {
 		return fit[0], nil
 	}
-	return Model{}, fmt.Errorf("the history calls %s: name the model, register (read, write, cas) or kv (get, put, append)", strings.Join(sorted(used), ", "))
+	return Model{}, fmt.Errorf("the history calls %s: name the model: register (read, write, cas), kv (get, put, append) or jobs (enqueue, claim, finish, release)", strings.Join(sorted(used), ", "))
 }
 
 func covers(have []string, used map[string]bool) bool {
