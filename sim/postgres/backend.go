@@ -31,8 +31,9 @@ type Backend struct {
 	ddl      int  // counts statements that changed the schema
 	altered  bool // deleting all rows does not give back what the schema made
 	resets   resetter
-	clean    bool  // nothing was opened since the seed was made
-	err      error // that ended the backend: the connection or the protocol failed
+	clean    bool          // nothing was opened since the seed was made
+	err      error         // that ended the backend: the connection or the protocol failed
+	patience time.Duration // deadlock_timeout of sessions opened from now on, see redo.go
 }
 
 // expectation is what a caller that knows better says about the answer to a request; it saves asking.
@@ -62,7 +63,7 @@ func (s *Server) NewBackend(setup *sim.Setup) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{server: s, setup: setup, database: name, byPID: map[int]int{}}
+	b := &Backend{server: s, setup: setup, database: name, byPID: map[int]int{}, patience: deadlockTimeout}
 	if err := b.prepare(); err != nil {
 		return nil, errors.Join(err, b.remove())
 	}
@@ -108,6 +109,9 @@ func (b *Backend) Open(index int, spec sim.ActorSpec) error {
 	if s.parked {
 		s.parked = false
 		sql.WriteString("RESET application_name;")
+	}
+	if b.patience != deadlockTimeout {
+		fmt.Fprintf(&sql, "SET deadlock_timeout = %d;", b.patience.Milliseconds())
 	}
 	for _, kv := range spec.Settings {
 		fmt.Fprintf(&sql, "SELECT simrun.set_config(%s, %s, false);", literal(kv[0]), literal(kv[1]))
@@ -388,14 +392,14 @@ func (b *Backend) Interrupt(index int, sqlstate string) (sim.Reply, error) {
 	// Once its timeout is over, counted from when it began to wait, the backend looks for the deadlock and fails, or breaks it by
 	// changing the order of a queue and waits on.
 	for begun := time.Now(); ; {
-		done, err := s.proceed(deadlockTimeout)
+		done, err := s.proceed(b.patience)
 		if err != nil {
 			return sim.Reply{}, err
 		}
 		if done {
 			return b.answered(s), nil
 		}
-		if time.Since(begun) > 2*deadlockTimeout && !slices.Contains(b.Deadlock(), index) || time.Since(begun) > hopeless {
+		if time.Since(begun) > 2*b.patience && !slices.Contains(b.Deadlock(), index) || time.Since(begun) > hopeless {
 			return b.resume(index, expectNothing)
 		}
 	}

@@ -58,7 +58,7 @@ func (s *Server) unpark(setup *sim.Setup) (*Backend, error) {
 	b := s.parked[i]
 	s.parked = slices.Delete(s.parked, i, i+1)
 	s.mu.Unlock()
-	b.setup, b.clean = setup, false
+	b.setup, b.clean, b.patience = setup, false, deadlockTimeout
 	if err := b.Reset(); err != nil {
 		return nil, errors.Join(err, b.remove())
 	}
