@@ -14,8 +14,9 @@ import (
 
 // Model runs specs on the in-memory Postgres; each file begins with an empty database.
 //
-// A session that another one frees goes on at once, as on a server. A deadlock is broken when it closes: the victim is the
-// session whose deadlock_timeout would be over first, if all began to wait at short intervals.
+// A session that another one frees goes on at once, as on a server. A deadlock lasts until somebody waits for the end of a step, as
+// if no time passed before: the victim is the session whose deadlock_timeout would be over first, if all began to wait at short
+// intervals.
 type Model struct {
 	db     sim.Backend
 	conns  []*modelConn
@@ -106,20 +107,30 @@ func modelNotice(n *types.Error) string {
 	return text
 }
 
-// settle breaks deadlocks and lets freed sessions go on, until nothing moves.
+// untangle breaks deadlocks.
+func (m *Model) untangle() error {
+	for {
+		cycle := m.db.Deadlock()
+		if len(cycle) == 0 {
+			return nil
+		}
+		victim := m.conns[slices.MinFunc(cycle, func(a, b int) int { return m.patience(a) - m.patience(b) })]
+		r, err := m.db.Interrupt(victim.index, "40P01")
+		if err != nil {
+			return err
+		}
+		if err := victim.got(r); err != nil {
+			return err
+		}
+		if err := m.settle(); err != nil {
+			return err
+		}
+	}
+}
+
+// settle lets freed sessions go on, until nothing moves.
 func (m *Model) settle() error {
 	for {
-		if cycle := m.db.Deadlock(); len(cycle) > 0 {
-			victim := m.conns[slices.MinFunc(cycle, func(a, b int) int { return m.patience(a) - m.patience(b) })]
-			r, err := m.db.Interrupt(victim.index, "40P01")
-			if err != nil {
-				return err
-			}
-			if err := victim.got(r); err != nil {
-				return err
-			}
-			continue
-		}
 		woken := m.db.Woken(nil)
 		if len(woken) == 0 {
 			return nil
@@ -138,6 +149,11 @@ func (m *Model) settle() error {
 func (m *Model) patience(session int) int { return m.conns[session].timeout + m.conns[session].began }
 
 func (c *modelConn) Await(mayStop bool) (State, error) {
+	if c.blocked && !mayStop {
+		if err := c.model.untangle(); err != nil {
+			return 0, err
+		}
+	}
 	for _, text := range c.notices {
 		if c.index > 0 {
 			c.model.notice(c.index-1, text)

@@ -212,7 +212,7 @@ func (f final) Run(ctx context.Context, db sim.DB) error {
 
 // setupParts are the setup blocks of a file, taken apart so that a server need not make its schema anew for each run.
 type setupParts struct {
-	schema string   // statements that make objects, up to the first that makes rows
+	schema string   // statements that make objects: those before the first that makes rows, and those that stand alone
 	seed   string   // the others, when they make rows only
 	rest   []string // otherwise the others, each block a request
 	tables []string // that the setup makes, without partitions
@@ -241,11 +241,14 @@ func parseSetups(blocks []string) (p setupParts) {
 			}
 		}
 	}
-	n := 0
-	for ; n < len(all) && makesObjects(all[n].node); n++ {
-		p.schema += all[n].sql
+	var rest []statement
+	for _, s := range all {
+		if len(rest) == 0 && makesObjects(s.node) || standsAlone(s.node) {
+			p.schema += s.sql
+		} else {
+			rest = append(rest, s)
+		}
 	}
-	rest := all[n:]
 	if !slices.ContainsFunc(rest, func(s statement) bool { return !makesRows(s.node) }) {
 		for _, s := range rest {
 			p.seed += s.sql
@@ -295,6 +298,14 @@ func quoteName(name string) string {
 
 func makesRows(n *pg.Node) bool {
 	return n.GetInsertStmt() != nil || n.GetUpdateStmt() != nil || n.GetDeleteStmt() != nil || n.GetSelectStmt() != nil && n.GetSelectStmt().IntoClause == nil
+}
+
+// standsAlone says that the statement makes an object that earlier statements that make rows cannot have met.
+func standsAlone(n *pg.Node) bool {
+	if c := n.GetCreateStmt(); c != nil {
+		return c.Partbound == nil && len(c.InhRelations) == 0
+	}
+	return n.GetCreateFunctionStmt() != nil || n.GetCreateSeqStmt() != nil || n.GetCreateSchemaStmt() != nil
 }
 
 // makesObjects says that the statement may be part of a schema: it makes no rows, and can run in a transaction with others.

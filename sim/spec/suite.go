@@ -28,6 +28,9 @@ func Files(path string) ([]string, error) {
 	return files, err
 }
 
+// specName is the name of a file without folder and ".spec".
+func specName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".spec") }
+
 // Verdict is how a file's output compares with the expected outputs.
 type Verdict struct {
 	Name    string        `json:"name"`
@@ -40,7 +43,7 @@ type Verdict struct {
 
 // Check runs a file and compares all it prints with <dir>/<name>.out and its variants <name>_1.out ...: one has to be equal.
 func Check(file, dir string, backend Backend) (Verdict, error) {
-	name := strings.TrimSuffix(filepath.Base(file), ".spec")
+	name := specName(file)
 	v := Verdict{Name: name}
 	variants, err := Variants(dir, name)
 	if err != nil {

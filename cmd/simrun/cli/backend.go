@@ -39,9 +39,8 @@ func (a *app) opener(ctx context.Context) (replay.Opener, error) {
 		return sim.NewModel, nil
 	}
 	if s.running == nil {
-		var err error
-		if s.running, err = postgres.Open(ctx, s.url); err != nil {
-			return nil, &exit{exitCouldNot, fmt.Errorf("no server: %w", err)}
+		if err := a.startServer(ctx); err != nil {
+			return nil, err
 		}
 		if !s.running.Gated() {
 			fmt.Fprintln(a.errs, "simrun: this server was not started by simrun: sessions that one step frees race each other, so runs may not be repeatable")
@@ -51,6 +50,17 @@ func (a *app) opener(ctx context.Context) (replay.Opener, error) {
 		return func(setup *sim.Setup) (sim.Backend, error) { return s.running.NewBackend(setup) }, nil
 	}
 	return func(setup *sim.Setup) (sim.Backend, error) { return s.running.NewPair(setup, s.locks) }, nil
+}
+
+// startServer starts the server, or connects to it, unless that was done before.
+func (a *app) startServer(ctx context.Context) (err error) {
+	if a.server.running != nil {
+		return nil
+	}
+	if a.server.running, err = postgres.Open(ctx, a.server.url); err != nil {
+		return &exit{exitCouldNot, fmt.Errorf("no server: %w", err)}
+	}
+	return nil
 }
 
 func (a *app) close() {

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +17,7 @@ import (
 
 // specVerb runs isolationtester files.
 func (a *app) specVerb() *cobra.Command {
-	var expected string
+	var expected, tester string
 	var opt allFlags
 	cmd := &cobra.Command{
 		Use:   "spec FILE|DIR...",
@@ -42,6 +44,7 @@ on the server too, and compared.`,
 	f := cmd.Flags()
 	a.server.flags(f)
 	f.StringVar(&expected, "expected", "", "folder of expected outputs: <name>.out and its variants <name>_1.out ...; one of them must be matched")
+	f.StringVar(&tester, "isolationtester", "", "run each file by this program too, on the same server, and compare output and time; auto looks for it beside the server's programs")
 	f.BoolVar(&opt.all, "all", false, "explore every interleaving of the sessions' steps")
 	f.StringArrayVar(&opt.checks, "check", nil, "with --all, a step whose query must return no row at the end; may be repeated")
 	f.IntVar(&opt.states, "states", 0, "with --all, visit at most this many distinct states (0: no bound)")
@@ -57,8 +60,8 @@ on the server too, and compared.`,
 			files = append(files, found...)
 		}
 		switch {
-		case opt.all && expected != "":
-			return usage("--all shows what it finds, and --expected compares isolationtester's output: give one of them")
+		case opt.all && expected != "", opt.all && tester != "", expected != "" && tester != "":
+			return usage("--all explores, --expected compares with files, --isolationtester with the program: give one of them")
 		case len(opt.checks) > 0 && !opt.all:
 			return usage("--check needs --all")
 		case opt.all:
@@ -69,10 +72,13 @@ on the server too, and compared.`,
 			return err
 		}
 		defer done()
-		if expected == "" {
-			return a.runSpecs(files, where)
+		switch {
+		case tester != "":
+			return a.duelSpecs(c.Context(), files, tester, where)
+		case expected != "":
+			return a.checkSpecs(c.Context(), files, expected, where)
 		}
-		return a.checkSpecs(c.Context(), files, expected, where)
+		return a.runSpecs(files, where)
 	}
 	return cmd
 }
@@ -86,7 +92,7 @@ func (a *app) specBackend(ctx context.Context) (_ spec.Backend, done func(), err
 	default:
 		return nil, nil, usage("--backend %s: without --all, expected model or postgres", a.server.backend)
 	}
-	if _, err := a.opener(ctx); err != nil {
+	if err := a.startServer(ctx); err != nil {
 		return nil, nil, err
 	}
 	database, err := a.server.running.CreateDatabase()
@@ -115,14 +121,31 @@ type specReport struct {
 	Refused  int            `json:"refused"`
 	Differs  int            `json:"differs"`
 	Millis   int64          `json:"milliseconds"`
+	Refusals []refusedSpecs `json:"refusals,omitempty"`
 	Verdicts []spec.Verdict `json:"specs"`
+}
+
+// refusedSpecs are the specs that the model does not run because of one construct.
+type refusedSpecs struct {
+	Construct string   `json:"construct"`
+	Specs     []string `json:"specs"`
+}
+
+// refuse counts a refused spec by its construct.
+func (r *specReport) refuse(construct, name string) {
+	r.Refused++
+	i := slices.IndexFunc(r.Refusals, func(s refusedSpecs) bool { return s.Construct == construct })
+	if i < 0 {
+		i = len(r.Refusals)
+		r.Refusals = append(r.Refusals, refusedSpecs{Construct: construct})
+	}
+	r.Refusals[i].Specs = append(r.Refusals[i].Specs, name)
 }
 
 // checkSpecs compares each file's output with what is expected.
 func (a *app) checkSpecs(ctx context.Context, files []string, expected string, where spec.Backend) error {
 	var report specReport
 	begun := time.Now()
-	refused := map[string][]string{}
 	for _, file := range files {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -134,8 +157,7 @@ func (a *app) checkSpecs(ctx context.Context, files []string, expected string, w
 		report.Verdicts = append(report.Verdicts, v)
 		switch {
 		case v.Refused != "":
-			report.Refused++
-			refused[v.Refused] = append(refused[v.Refused], v.Name)
+			report.refuse(v.Refused, v.Name)
 		case v.Passed:
 			report.Passed++
 		default:
@@ -145,14 +167,16 @@ func (a *app) checkSpecs(ctx context.Context, files []string, expected string, w
 			a.specLine(v)
 		}
 	}
+	slices.SortStableFunc(report.Refusals, func(x, y refusedSpecs) int {
+		return cmp.Or(len(y.Specs)-len(x.Specs), cmp.Compare(x.Construct, y.Construct))
+	})
 	report.Millis = time.Since(begun).Milliseconds()
 	if a.json {
 		if err := a.write(report); err != nil {
 			return err
 		}
 	} else {
-		printRefused(a.out, refused)
-		fmt.Fprintf(a.out, "%d specs: %d passed, %d refused, %d differ\n", len(files), report.Passed, report.Refused, report.Differs)
+		report.print(a.out)
 		fmt.Fprintf(a.errs, "%.1f s\n", time.Since(begun).Seconds())
 	}
 	if report.Differs > 0 {
@@ -172,23 +196,103 @@ func (a *app) specLine(v spec.Verdict) {
 	}
 }
 
-// printRefused lists what the model refused, the most frequent first.
-func printRefused(w io.Writer, refused map[string][]string) {
-	if len(refused) == 0 {
-		return
+// print writes the table: how many passed, were refused, by construct with the most frequent first, and differ.
+func (r *specReport) print(w io.Writer) {
+	line := func(n int, what string) {
+		fmt.Fprintf(w, "%5d  %3.0f %%  %s\n", n, 100*float64(n)/float64(len(r.Verdicts)), what)
 	}
-	var constructs []string
-	for c := range refused {
-		constructs = append(constructs, c)
+	fmt.Fprintf(w, "\n%d specs\n", len(r.Verdicts))
+	line(r.Passed, "passed")
+	line(r.Differs, "differ"+names(r.differing()))
+	line(r.Refused, "refused, because the model does not support")
+	for _, s := range r.Refusals {
+		fmt.Fprintf(w, "%16d  %s%s\n", len(s.Specs), s.Construct, names(s.Specs))
 	}
-	slices.SortFunc(constructs, func(x, y string) int {
-		if d := len(refused[y]) - len(refused[x]); d != 0 {
-			return d
+}
+
+func (r *specReport) differing() (list []string) {
+	for _, v := range r.Verdicts {
+		if !v.Passed && v.Refused == "" {
+			list = append(list, v.Name)
 		}
-		return slices.Compare([]string{x}, []string{y})
-	})
-	fmt.Fprintln(w, "refused, by construct:")
-	for _, c := range constructs {
-		fmt.Fprintf(w, "%5d  %s\n", len(refused[c]), c)
 	}
+	return list
+}
+
+func names(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ", ")
+}
+
+// duelReport is the comparison with isolationtester, as JSON.
+type duelReport struct {
+	Duels   []spec.Duel   `json:"specs"`
+	Same    int           `json:"same"`
+	Differ  int           `json:"differ"`
+	Refused int           `json:"refused"`
+	Theirs  time.Duration `json:"isolationtester_nanoseconds"` // of those that both ran
+	Ours    time.Duration `json:"simrun_nanoseconds"`
+	Program string        `json:"isolationtester"`
+	Server  int           `json:"server_version"`
+}
+
+// duelSpecs runs each file by isolationtester too, on the same server, in turns, and compares what both print and how long they take.
+func (a *app) duelSpecs(ctx context.Context, files []string, program string, where spec.Backend) error {
+	if program == "auto" {
+		var err error
+		if program, err = spec.FindTester(); err != nil {
+			return &exit{exitCouldNot, err}
+		}
+	}
+	if err := a.startServer(ctx); err != nil {
+		return err
+	}
+	database, err := a.server.running.CreateDatabase()
+	if err != nil {
+		return &exit{exitCouldNot, err}
+	}
+	tester := &spec.Tester{Program: program, Conninfo: a.server.running.URL(database)}
+	if err := tester.Prepare(); err != nil {
+		return &exit{exitCouldNot, err}
+	}
+	report := duelReport{Program: program, Server: a.server.running.Version()}
+	for i, file := range files {
+		d, err := tester.Fight(ctx, file, where, i%2 == 0)
+		if err != nil {
+			return &exit{exitCouldNot, err}
+		}
+		report.Duels = append(report.Duels, d)
+		verdict := "same   "
+		switch {
+		case d.Refused != "":
+			report.Refused++
+			verdict = "refused"
+		case d.Diff != "":
+			report.Differ++
+			verdict = "differs"
+		default:
+			report.Same++
+		}
+		if d.Refused == "" {
+			report.Theirs += d.Theirs
+			report.Ours += d.Ours
+		}
+		if !a.json {
+			fmt.Fprintf(a.out, "%s  %7.3f s  %7.3f s  %s\n%s", verdict, d.Theirs.Seconds(), d.Ours.Seconds(), d.Name, d.Diff)
+		}
+	}
+	if a.json {
+		if err := a.write(report); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.out, "%d the same, %d differ, %d refused; isolationtester took %.2f s, simrun %.2f s\n", report.Same, report.Differ, report.Refused,
+			report.Theirs.Seconds(), report.Ours.Seconds())
+	}
+	if report.Differ > 0 {
+		return &exit{exitViolated, nil}
+	}
+	return nil
 }
