@@ -147,12 +147,13 @@ GiveUp(e) ==
     /\ Go(e, "failed")
     /\ UNCHANGED <<posting, output, stored, event, frozen>> /\ Keep
 
-\* A primitive fails and nothing of it is applied; the saga compensates.
+\* A primitive fails and nothing of it is applied; the saga compensates, unless that is what failed.
 IoError(e) ==
     /\ errors < Errors
-    /\ pc[e] \in {"s4", "s6", "s7", "s8", "s9", "s10", "s11"}
+    /\ pc[e] \in {"s3", "s4", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "c1", "c2"}
     /\ errors' = errors + 1
-    /\ Go(e, "c1")
+    /\ \/ pc[e] \notin {"c1", "c2"} /\ Go(e, "c1")
+       \/ Go(e, "failed")
     /\ UNCHANGED db /\ UNCHANGED <<job, crashes>>
 
 Crash(e) ==
@@ -162,8 +163,9 @@ Crash(e) ==
     /\ Go(e, IF e \in Workers THEN "crashed" ELSE "idle")
     /\ UNCHANGED db /\ UNCHANGED <<job, errors>>
 
+\* A recoverer takes up any record; a worker, started again or told nothing, its own.
 Recover(e, s) ==
-    /\ e \notin Workers
+    /\ e \in Workers => e[2] = s
     /\ ~Live(e)
     /\ wal[s] # "none"
     /\ Exclusive => \A x \in Executors : Live(x) => job[x] # s

@@ -28,7 +28,8 @@ EXTENDS Integers, FiniteSets
 CONSTANTS
     N,                  \* slots of the ring
     MaxGen,             \* rotations explored
-    StartGen,           \* generation at the start, the ledger has all up to it
+    StartGen,           \* generation at the start; as after an upgrade the ledger has it and genesis, and nothing between
+    StartRows,          \* rows at the start: NoRows or FullRing
     Jobs,
     Writers,
     Reconcile,          \* FALSE is mutant A2: the flip promotes the ledger as it is
@@ -58,6 +59,10 @@ Max(S) == CHOOSE x \in S : \A y \in S : y <= x
 Next(c) == <<(c[1] + 1) % N, c[2] + 1>>
 LedgerCursor == <<Max(ledger) % N, Max(ledger)>>
 Cursor == IF authority = "columns" THEN cols ELSE LedgerCursor
+
+NoRows == {}
+\* A ring that has been round: the open slot holds a ready job, the others finished ones.
+FullRing == {[job |-> g, slot |-> g % N, gen |-> g, done |-> g < StartGen] : g \in 1 .. StartGen}
 
 Empty(s) == \A r \in rows : r.slot # s
 MayOpen(s) == BusyCheck => Empty(s)
@@ -153,9 +158,9 @@ Fold ==
 Init ==
     /\ authority = "columns"
     /\ cols = <<StartGen % N, StartGen>>
-    /\ ledger = 0 .. StartGen
-    /\ slotGen = [s \in Slots |-> IF s <= StartGen THEN s ELSE -1]       \* StartGen < N
-    /\ rows = {}
+    /\ ledger = {0, StartGen}
+    /\ slotGen = [s \in Slots |-> IF s <= StartGen THEN StartGen - ((StartGen - s) % N) ELSE -1]
+    /\ rows = StartRows
     /\ route = [w \in Writers |-> None]
     /\ pruned = {}
 

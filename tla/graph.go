@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -22,6 +23,31 @@ type Graph struct {
 	Edges   []Edge
 	byKey   map[string]int
 	out     map[int][]int // state -> indexes of Edges
+
+	mu    sync.Mutex
+	shown map[string][]string // by the variables shown, the projection of each state
+}
+
+// projected is the text of each state's variables of these names. The names are sorted.
+func (g *Graph) projected(names []string) []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	key := strings.Join(names, " ")
+	if g.shown[key] == nil {
+		all := make([]string, len(g.States))
+		visible := make(State, len(names))
+		for i, s := range g.States {
+			for _, name := range names {
+				visible[name] = s[name]
+			}
+			all[i] = visible.Key()
+		}
+		if g.shown == nil {
+			g.shown = map[string][]string{}
+		}
+		g.shown[key] = all
+	}
+	return g.shown[key]
 }
 
 // Edge is a step of the specification.
@@ -187,6 +213,14 @@ func (g *Graph) Write(w io.Writer, hash string) error {
 // GraphOf returns the stored graph of a configuration. It fails when there is none, and when the stored one came from other
 // texts than today's: then `simrun tla check --graphs` makes it anew.
 func GraphOf(c Config) (*Graph, error) {
+	known, _ := graphs.LoadOrStore(c.Name, sync.OnceValues(func() (*Graph, error) { return loadGraph(c) }))
+	return known.(func() (*Graph, error))()
+}
+
+// graphs are the stored graphs that were read: name of the configuration -> func() (*Graph, error).
+var graphs sync.Map
+
+func loadGraph(c Config) (*Graph, error) {
 	f, err := graphFiles.Open("graphs/" + c.Name + ".zst")
 	if err != nil {
 		return nil, fmt.Errorf("no stored graph of %s: make it with simrun tla check --graphs: %w", c.Name, err)

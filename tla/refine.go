@@ -22,7 +22,7 @@ type Tracker interface {
 // the others, program counters for instance, are hidden: a run refines the specification when some run of the specification
 // shows the same visible states, with steps that change nothing visible in between. The states of the specification that a
 // run may be in are followed as a set (the subset construction: Rabin and Scott, "Finite automata and their decision
-// problems", 1959).
+// problems", 1959). It may be used by several workers at once.
 type Refinement struct {
 	Config  Config
 	graph   *Graph
@@ -32,17 +32,20 @@ type Refinement struct {
 	initial *stateSet
 	visible []string
 
-	mu    sync.Mutex
-	sets  map[string]*stateSet
-	taken map[int]int // edge -> how often a run took it
+	mu       sync.Mutex
+	sets     map[string]*stateSet
+	taken    map[int]int    // edge -> how often a run may have taken it
+	times    map[string]int // action -> steps that may have been one
+	stutters map[string]int // statement -> how often it changed data that the specification does not show
 }
 
 // stateSet is a set of states of the specification with one projection, closed under steps that change nothing visible.
 type stateSet struct {
 	states []int
-	key    string
+	shown  string
 	next   map[string]*stateSet // by projection; nil when no step leads there
 	via    map[string][]int     // the edges taken
+	acts   map[string][]string  // their actions
 	hash   uint64
 }
 
@@ -54,34 +57,23 @@ func NewRefinement(c Config, start Tracker, atomic int) (*Refinement, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Refinement{Config: c, graph: g, start: start, atomic: atomic, sets: map[string]*stateSet{}, taken: map[int]int{}}
+	r := &Refinement{Config: c, graph: g, start: start, atomic: atomic, sets: map[string]*stateSet{}, taken: map[int]int{}, times: map[string]int{}, stutters: map[string]int{}}
 	first := start.Visible()
 	for name := range first {
 		r.visible = append(r.visible, name)
 	}
 	sort.Strings(r.visible)
-	for _, s := range g.States {
-		r.shown = append(r.shown, r.project(s))
-	}
+	r.shown = g.projected(r.visible)
 	if r.initial = r.first(); len(r.initial.states) == 0 {
-		return nil, fmt.Errorf("the scenario starts in a state that %s does not have:\n%s", c.Name, r.project(first))
+		return nil, fmt.Errorf("the scenario starts in a state that %s does not have:\n%s", c.Name, first.Key())
 	}
 	return r, nil
-}
-
-// project is the text of the visible variables of a state.
-func (r *Refinement) project(s State) string {
-	visible := State{}
-	for _, name := range r.visible {
-		visible[name] = s[name]
-	}
-	return visible.Key()
 }
 
 // first is the set of initial states with the scenario's first projection; when the scenario starts later than the
 // specification, all states with it.
 func (r *Refinement) first() *stateSet {
-	want := r.project(r.start.Visible())
+	want := r.start.Visible().Key()
 	var initial, any []int
 	for i, shown := range r.shown {
 		if shown != want {
@@ -124,9 +116,9 @@ func (r *Refinement) closed(states []int) *stateSet {
 	if set := r.sets[key]; set != nil {
 		return set
 	}
-	set := &stateSet{states: all, key: key, next: map[string]*stateSet{}, via: map[string][]int{}, hash: 14695981039346656037}
-	for i := range len(key) {
-		set.hash = (set.hash ^ uint64(key[i])) * 1099511628211
+	set := &stateSet{states: all, next: map[string]*stateSet{}, via: map[string][]int{}, acts: map[string][]string{}, hash: hashOf(key)}
+	if len(all) > 0 {
+		set.shown = r.shown[all[0]]
 	}
 	r.sets[key] = set
 	return set
@@ -140,6 +132,7 @@ func (r *Refinement) move(from *stateSet, to string) *stateSet {
 	if !known {
 		var reached []int
 		reached, from.via[to] = r.paths(from.states, to)
+		from.acts[to] = r.actions(from.via[to])
 		if len(reached) > 0 {
 			set = r.closed(reached)
 		}
@@ -148,7 +141,20 @@ func (r *Refinement) move(from *stateSet, to string) *stateSet {
 	for _, e := range from.via[to] {
 		r.taken[e]++
 	}
+	for _, a := range from.acts[to] {
+		r.times[a]++
+	}
 	return set
+}
+
+// actions lists the actions of edges, each once, by name.
+func (r *Refinement) actions(edges []int) []string {
+	var out []string
+	for _, e := range edges {
+		out = append(out, r.graph.Edges[e].Action)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // paths returns the states with projection to that up to r.atomic visible steps lead to, and the edges on the way there. The
@@ -196,10 +202,29 @@ func (r *Refinement) paths(from []int, to string) (reached, via []int) {
 	return reached, via
 }
 
+// stutter counts a statement that changed committed data and nothing that the specification shows.
+func (r *Refinement) stutter(s *sim.Step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stutters[statement(s)]++
+}
+
+// statement is the statement of a step in a line; of a commit it is whose, alike actors being one.
+func statement(s *sim.Step) string {
+	name, _, _ := strings.Cut(s.Name, "/")
+	switch s.SQL {
+	case "":
+		return name
+	case "commit":
+		return "commit of " + strings.TrimPrefix(name, "wake ")
+	}
+	return sim.OneLine(s.SQL, 80)
+}
+
 // Invariant is the refinement as an invariant of a run: it is broken by the first step that is no step of the specification.
 func (r *Refinement) Invariant() sim.Invariant {
 	return sim.Invariant{
-		Name: "Refines" + r.Config.Spec, Kind: sim.Monitored, NeedsLocks: true,
+		Name: "Refines" + r.Config.Spec, Kind: sim.Monitored,
 		Doc:     "every step is a step of " + r.Config.Name + " or changes nothing that it shows",
 		Monitor: func() sim.Monitor { return refining{r, r.initial, r.start} },
 	}
@@ -215,82 +240,41 @@ type refining struct {
 func (m refining) Step(s *sim.Step) (sim.Monitor, string) {
 	next, err := m.tracker.Step(s)
 	if err != nil {
-		return m, fmt.Sprintf("choice %d cannot be mapped to %s: %v", s.Choice, m.r.Config.Name, err)
+		return m, fmt.Sprintf("%s cannot be mapped to %s: %v", told(s), m.r.Config.Name, err)
 	}
-	before, after := m.r.shown[m.set.states[0]], m.r.project(next.Visible())
+	before, after := m.set.shown, next.Visible().Key()
 	if before == after {
+		if s.Changed {
+			m.r.stutter(s)
+		}
 		return refining{m.r, m.set, next}, ""
 	}
 	set := m.r.move(m.set, after)
 	if set == nil {
-		return m, fmt.Sprintf("choice %d (%s: %s) is no step of %s:\n%s\nFrom there it allows: %s", s.Choice, s.Name, sim.OneLine(s.SQL, 80),
-			m.r.Config.Name, difference(before, after), m.r.allowed(m.set))
+		return m, fmt.Sprintf("%s is no step of %s:\n%s\nfrom there it allows: %s", told(s), m.r.Config.Name, difference(before, after), m.r.allowed(m.set))
 	}
 	return refining{m.r, set, next}, ""
 }
 
-func (m refining) Hash() uint64 { return m.set.hash ^ m.tracker.Hash()*0x9e3779b97f4a7c15 }
-
-// difference shows the variables that a step changed.
-func difference(before, after string) string {
-	b, a := strings.Split(before, "\n"), strings.Split(after, "\n")
-	var out []string
-	for i := range b {
-		if i < len(a) && a[i] != b[i] {
-			out = append(out, "  from "+b[i], "    to "+a[i])
-		}
+// told says which step it is: its choice, its actor and its statement.
+func told(s *sim.Step) string {
+	if s.SQL == "" {
+		return fmt.Sprintf("choice %d (%s)", s.Choice, s.Name)
 	}
-	return strings.Join(out, "\n")
+	return fmt.Sprintf("choice %d (%s: %s)", s.Choice, s.Name, sim.OneLine(s.SQL, 80))
 }
+
+func (m refining) Hash() uint64 { return m.set.hash ^ m.tracker.Hash()*0x9e3779b97f4a7c15 }
 
 // allowed lists the actions that leave a set.
 func (r *Refinement) allowed(set *stateSet) string {
-	names := map[string]bool{}
+	var edges []int
 	for _, s := range set.states {
 		for _, e := range r.graph.Out(s) {
-			names[r.graph.Edges[e].Action] = true
+			if r.shown[r.graph.Edges[e].To] != set.shown {
+				edges = append(edges, e)
+			}
 		}
 	}
-	var out []string
-	for n := range names {
-		out = append(out, n)
-	}
-	sort.Strings(out)
-	return strings.Join(out, ", ")
-}
-
-// ActionCoverage says how much of an action runs have taken.
-type ActionCoverage struct {
-	Action       string
-	Edges, Taken int // visible edges of the graph with this action, and those that some run took
-	Times        int // how often runs took them
-}
-
-// Coverage returns the actions of the specification, by name. Edges that change nothing visible do not count: no run can be
-// seen to take them.
-func (r *Refinement) Coverage() []ActionCoverage {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	by := map[string]*ActionCoverage{}
-	for i, e := range r.graph.Edges {
-		c := by[e.Action]
-		if c == nil {
-			c = &ActionCoverage{Action: e.Action}
-			by[e.Action] = c
-		}
-		if r.shown[e.From] == r.shown[e.To] {
-			continue
-		}
-		c.Edges++
-		if n := r.taken[i]; n > 0 {
-			c.Taken++
-			c.Times += n
-		}
-	}
-	out := make([]ActionCoverage, 0, len(by))
-	for _, c := range by {
-		out = append(out, *c)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Action < out[j].Action })
-	return out
+	return strings.Join(r.actions(edges), ", ")
 }

@@ -37,10 +37,7 @@ func Configs() ([]Config, error) {
 			return nil, err
 		}
 		name := strings.TrimSuffix(file, ".cfg")
-		c := Config{Name: name, Spec: name}
-		if i := strings.IndexByte(name, '_'); i >= 0 {
-			c.Spec = name[:i]
-		}
+		c := Config{Name: name, Spec: configSpec(name)}
 		first, _, _ := strings.Cut(string(text), "\n")
 		expect, ok := strings.CutPrefix(first, `\* expect: `)
 		breaks, isViolated := strings.CutSuffix(expect, " is violated")
@@ -56,6 +53,12 @@ func Configs() ([]Config, error) {
 	return out, nil
 }
 
+// configSpec is the name of the specification of a configuration.
+func configSpec(config string) string {
+	spec, _, _ := strings.Cut(config, "_")
+	return spec
+}
+
 // source returns the text of the specification and of the configuration.
 func (c Config) source() (spec, cfg []byte, err error) {
 	if spec, err = files.ReadFile(c.Spec + ".tla"); err != nil {
@@ -64,6 +67,9 @@ func (c Config) source() (spec, cfg []byte, err error) {
 	cfg, err = files.ReadFile(c.Name + ".cfg")
 	return spec, cfg, err
 }
+
+// Text is the text of the .cfg.
+func (c Config) Text() ([]byte, error) { return files.ReadFile(c.Name + ".cfg") }
 
 // Hash identifies the texts that a stored graph came from.
 func (c Config) Hash() (string, error) {

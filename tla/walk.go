@@ -1,8 +1,10 @@
 package tla
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 
 	"simrun/fuzz"
 	"simrun/replay"
@@ -10,78 +12,122 @@ import (
 	"simrun/sim"
 )
 
-// Walked is what came of checking a mapping.
-type Walked struct {
-	Mapping
-	States    int  // distinct states of the model searched, 0 when only runs were made
-	Complete  bool // all reachable states were searched
-	Runs      uint64
-	Violation scheduler.Violation // of the refinement alone: other invariants are not judged
-	Schedule  []string            // the run that is no run of the specification
-	Coverage  []ActionCoverage
+// Walk says how a mapping is checked.
+type Walk struct {
+	Reject          // the changes to make; the zero value makes none
+	States   int    // the model's reachable states are visited breadth-first, up to so many; 0 visits none
+	Runs     uint64 // seeded runs beside that; when the search was complete they are left out
+	Seed     uint64 // the first
+	Workers  int
+	Strategy string        // "" is the mapping's
+	Open     replay.Opener // the backend of the runs; nil is the model
 }
 
-// Search walks the model's reachable states breadth-first, up to maxStates, with the mutants applied.
-func (m Mapping) Search(ctx context.Context, mutants []string, maxStates, workers int) (*Walked, error) {
-	spec, r, err := m.prepare(mutants)
+// Walked is what came of checking a mapping.
+type Walked struct {
+	Mapping   string               `json:"mapping"`
+	Config    string               `json:"config"`
+	Instance  sim.Instance         `json:"instance"`
+	States    int                  `json:"states"`   // distinct states of the model visited
+	Complete  bool                 `json:"complete"` // these are all
+	Runs      uint64               `json:"runs"`
+	Steps     uint64               `json:"steps"` // of the runs
+	Violation *scheduler.Violation `json:"violation,omitempty"`
+	Schedule  []string             `json:"schedule,omitempty"` // the shortest run that is no run of the specification, when search found it
+	Seed      uint64               `json:"seed,omitempty"`     // of the run that is none, when a seed did
+	Strategy  string               `json:"strategy,omitempty"`
+	Reproduce string               `json:"reproduce,omitempty"` // flags of the run
+	Coverage  []ActionCoverage     `json:"coverage"`
+	Stutters  []Stutter            `json:"stutters"`
+	Untaken   []Untaken            `json:"untaken"`
+}
+
+// Walk checks that the runs of the mapping's scenario are runs of the specification: breadth-first over the model's reachable
+// states as far as the bound, and then by seeded runs.
+func (m Mapping) Walk(ctx context.Context, w Walk) (*Walked, error) {
+	in := m.Instance
+	in.Mutants = w.Mutants
+	if w.Variant != "" {
+		in.Variant = w.Variant
+	}
+	in.Params = maps.Clone(in.Params)
+	for name, v := range w.Params {
+		if in.Params == nil {
+			in.Params = map[string]int{}
+		}
+		in.Params[name] = v
+	}
+	in, _, err := in.Resolve()
 	if err != nil {
 		return nil, err
 	}
-	setup, _, err := spec.Build(1)
+	if w.Strategy == "" {
+		w.Strategy = cmp.Or(m.Strategy, "random")
+	}
+	r, err := m.Refinement()
 	if err != nil {
 		return nil, err
+	}
+	out := &Walked{Mapping: m.Name, Config: m.Config, Instance: in}
+	if w.States > 0 {
+		err = out.search(ctx, in, r, w)
+	}
+	if err == nil && out.Violation == nil && !out.Complete && w.Runs > 0 {
+		err = out.fuzz(ctx, in, r, w)
+	}
+	out.Coverage, out.Stutters, out.Untaken = r.Coverage(), r.Stutters(), r.Untaken()
+	return out, err
+}
+
+func (out *Walked) search(ctx context.Context, in sim.Instance, r *Refinement, w Walk) error {
+	setup, _, err := in.Build(1)
+	if err != nil {
+		return err
 	}
 	setup.Invariants = []sim.Invariant{r.Invariant()}
 	backend, err := sim.NewModel(setup)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer backend.Shutdown()
-	sys, err := sim.NewSystem(setup, backend, sim.Options{})
+	sys, err := sim.NewSystem(setup, backend, sim.Options{Share: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	res, err := scheduler.Search(ctx, sys, scheduler.Options{Bounds: scheduler.Bounds{States: maxStates}, Workers: workers, AllowStuck: true})
+	res, err := scheduler.Search(ctx, sys, scheduler.Options{Bounds: scheduler.Bounds{States: w.States}, Workers: w.Workers, AllowStuck: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w := &Walked{Mapping: m, States: res.States, Complete: len(res.BoundsHit) == 0, Coverage: r.Coverage()}
+	out.States, out.Complete = res.States, res.Verdict == scheduler.Held
 	if res.Verdict == scheduler.Violated {
-		w.Violation, w.Schedule = res.Violation, res.Schedule.Names
+		if res.Violation.Invariant == sim.CouldNotRun {
+			return fmt.Errorf("%s: %s", out.Mapping, res.Violation.Detail)
+		}
+		out.Violation, out.Schedule = &res.Violation, res.Schedule.Names
 	}
-	return w, nil
+	return nil
 }
 
-// Fuzz makes seeded runs on a backend of open's, with the mutants applied, and checks each against the specification.
-func (m Mapping) Fuzz(ctx context.Context, mutants []string, runs uint64, open replay.Opener) (*Walked, error) {
-	spec, r, err := m.prepare(mutants)
-	if err != nil {
-		return nil, err
+func (out *Walked) fuzz(ctx context.Context, in sim.Instance, r *Refinement, w Walk) error {
+	inner := w.Open
+	if inner == nil {
+		inner = sim.NewModel
 	}
+	spec := replay.Spec{Instance: in, Seed: w.Seed, Strategy: w.Strategy}
 	report, err := fuzz.Campaign{
-		Spec: replay.Spec{Instance: spec, Seed: 1, Strategy: "random"}, Runs: runs, Context: ctx,
+		Spec: spec, Runs: w.Runs, Context: ctx, Workers: w.Workers,
 		Open: func(setup *sim.Setup) (sim.Backend, error) {
 			setup.Invariants = []sim.Invariant{r.Invariant()}
-			return open(setup)
+			return inner(setup)
 		},
 	}.Run()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	w := &Walked{Mapping: m, Runs: report.Runs, Violation: report.Violation, Coverage: r.Coverage()}
+	out.Runs, out.Steps = report.Runs, report.Steps
 	if report.Failed {
-		w.Schedule = []string{fmt.Sprintf("seed %d", report.Seed)}
+		out.Violation, out.Seed, out.Strategy = &report.Violation, report.Seed, w.Strategy
+		out.Reproduce = fmt.Sprintf("%s --seed %d", in.Flags(), report.Seed)
 	}
-	return w, nil
-}
-
-func (m Mapping) prepare(mutants []string) (sim.Instance, *Refinement, error) {
-	in := m.Instance
-	in.Mutants = mutants
-	in, _, err := in.Resolve()
-	if err != nil {
-		return in, nil, err
-	}
-	r, err := m.Refinement()
-	return in, r, err
+	return nil
 }

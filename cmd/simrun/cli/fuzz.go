@@ -33,7 +33,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	var first, runs uint64
 	var limit time.Duration
 	var workers int
-	var double bool
+	var double, refine bool
 	c := &cobra.Command{
 		Use:   "fuzz",
 		Short: "Make many seeded runs, and stop at the first seed that breaks an invariant",
@@ -49,6 +49,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	f.DurationVar(&limit, "time", 0, "for how long, e.g. 5m")
 	f.IntVar(&workers, "workers", 0, "how many run at once (default one for each processor; one on a server)")
 	f.BoolVar(&double, "doublecheck", false, "make each run twice, and name the first step that differs")
+	f.BoolVar(&refine, "tla", false, tlaFlagDoc)
 	f.StringVar(&o.dir, "out", ".", "the folder for failure files (default --corpus, when that is given)")
 	f.BoolVar(&o.noShrink, "no-shrink", false, "do not shrink a failing run")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -63,6 +64,9 @@ func (a *app) fuzzCommand() *cobra.Command {
 		}
 		open, err := a.opener(c.Context())
 		if err != nil {
+			return err
+		}
+		if open, err = tied(refine, s.Instance, open); err != nil {
 			return err
 		}
 		if runs == 0 && limit == 0 {

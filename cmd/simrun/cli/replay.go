@@ -8,10 +8,12 @@ import (
 
 	"simrun/replay"
 	"simrun/sim"
+	"simrun/tla"
 )
 
 func (a *app) replayCommand() *cobra.Command {
-	var timeline bool
+	var timeline, refine bool
+	var emit string
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Run a failure file again, and say whether it is still the same",
@@ -25,20 +27,35 @@ func (a *app) replayCommand() *cobra.Command {
 	f := c.Flags()
 	a.server.flags(f)
 	f.BoolVar(&timeline, "timeline", false, "show the timeline instead of the log")
+	f.BoolVar(&refine, "tla", false, tlaFlagDoc)
+	f.StringVar(&emit, "emit-tla", "", "write the run as TLA+ modules that TLC accepts or rejects into this folder, one for each specification that the scenario is tied to")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		file, err := replay.Read(args[0])
 		if err != nil {
 			return &exit{exitCouldNot, err}
 		}
-		if _, _, err := file.Resolve(); err != nil {
+		in, _, err := file.Resolve()
+		if err != nil {
 			return &exit{exitCouldNot, fmt.Errorf("the file no longer applies: %w", err)}
 		}
 		open, err := a.opener(c.Context())
 		if err != nil {
 			return err
 		}
+		if open, err = tied(refine, in, open); err != nil {
+			return err
+		}
+		var traces []*tla.Trace
+		if emit != "" {
+			if traces, open, err = traced(in, open); err != nil {
+				return err
+			}
+		}
 		run, drift, err := file.Again(open)
 		if err != nil {
+			return err
+		}
+		if err := a.emitTraces(traces, emit); err != nil {
 			return err
 		}
 		return a.replayed(run, drift, timeline, replayLine(args[0], a.server.backend))

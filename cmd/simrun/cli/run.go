@@ -14,7 +14,7 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	var spec specFlags
 	var seed uint64
-	var double, quiet bool
+	var double, quiet, refine bool
 	c := &cobra.Command{
 		Use:   "run",
 		Short: "Make one run and show its timeline and the verdict of each invariant",
@@ -27,6 +27,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.Uint64Var(&seed, "seed", 1, "the seed: it decides every choice")
 	f.BoolVar(&double, "doublecheck", false, "make the run twice, and name the first step that differs")
 	f.BoolVar(&quiet, "quiet", false, "leave out the timeline")
+	f.BoolVar(&refine, "tla", false, tlaFlagDoc)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		s, err := spec.resolve(seed)
 		if err != nil {
@@ -37,6 +38,9 @@ func (a *app) runCommand() *cobra.Command {
 		}
 		open, err := a.opener(c.Context())
 		if err != nil {
+			return err
+		}
+		if open, err = tied(refine, s.Instance, open); err != nil {
 			return err
 		}
 		started := time.Now()

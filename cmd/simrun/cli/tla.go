@@ -22,7 +22,7 @@ func (a *app) tlaCommand() *cobra.Command {
 			return usage("simrun tla needs a verb; see simrun tla --help")
 		},
 	}
-	c.AddCommand(a.tlaCheckCommand())
+	c.AddCommand(a.tlaCheckCommand(), a.tlaRefineCommand())
 	return c
 }
 
