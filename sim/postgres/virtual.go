@@ -95,16 +95,16 @@ var timeouts = regexp.MustCompile(`(?i)\bset\s+(?:local\s+|session\s+)?(?:lock_t
 // never stands for a timeout that was set, in milliseconds: 23 days, so that the server's own never fires.
 const never = 2_000_000_000
 
-// deadlockTimeouts matches SET of deadlock_timeout: the schedule chooses the victim, by the timeout of sessionSettings.
-var deadlockTimeouts = regexp.MustCompile(`(?i)\bset\s+(?:local\s+|session\s+)?deadlock_timeout\s*(?:=|\bto\b)\s*('[^']*'|[0-9a-z]+)`)
+// deadlockTimeouts matches the beginning of a SET of deadlock_timeout: the schedule chooses the victim, by timeouts of its own.
+var deadlockTimeouts = regexp.MustCompile(`(?i)\b(set\s+(?:local\s+|session\s+)?)(deadlock_timeout\s*(?:=|\bto\b))`)
 
-// virtualTimeouts replaces the timeouts that the SQL sets by one that never fires, and deadlock_timeout by simrun's own. set_config
-// is replaced in schema simrun.
+// virtualTimeouts replaces the timeouts that the SQL sets by one that never fires, and has it set another parameter than
+// deadlock_timeout. set_config is replaced in schema simrun.
 func virtualTimeouts(sql string) string {
 	if !strings.Contains(sql, "timeout") && !strings.Contains(sql, "TIMEOUT") {
 		return sql
 	}
-	sql = deadlockTimeouts.ReplaceAllString(sql, "SET deadlock_timeout = "+sessionSettings["deadlock_timeout"])
+	sql = deadlockTimeouts.ReplaceAllString(sql, "${1}simrun.${2}")
 	return timeouts.ReplaceAllStringFunc(sql, func(set string) string {
 		m := timeouts.FindStringSubmatchIndex(set)
 		switch value := strings.ToLower(strings.Trim(set[m[2]:m[3]], "'")); value {
