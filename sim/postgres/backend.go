@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,7 +79,7 @@ func (b *Backend) dial(index int) (*wire.Conn, error) {
 	}
 	params["simrun.pid"] = strconv.Itoa(index + 1)
 	params["application_name"] = "simrun/" + strconv.Itoa(index+1)
-	return wire.Dial(context.Background(), b.server.connConfig(b.database, params))
+	return wire.Dial(b.server.ctx, b.server.connConfig(b.database, params))
 }
 
 // Open starts a session for an actor.

@@ -19,7 +19,8 @@ import (
 
 // Server is a PostgreSQL server to run on: a throw-away cluster that Start made, or one that the user named to Connect.
 type Server struct {
-	cluster *cluster // nil for a server that the user named
+	cluster *cluster        // nil for a server that the user named
+	ctx     context.Context // ends what waits for the server in runs; clean-up goes on
 	config  *pgconn.Config
 	version int    // as server_version_num
 	tag     string // random, in the names of our databases
@@ -41,7 +42,8 @@ type Options struct {
 	Bin string
 }
 
-// Open is Start for "auto" and "", and Connect for everything else.
+// Open is Start for "auto" and "", and Connect for everything else. When ctx is done, now or later, whatever waits for the server
+// in a run fails.
 func Open(ctx context.Context, where string) (*Server, error) {
 	if where == "" || where == "auto" {
 		return Start(ctx, Options{})
@@ -94,10 +96,11 @@ func connect(ctx context.Context, url string) (*Server, error) {
 	}
 	tag := make([]byte, 8)
 	_, _ = rand.Read(tag)
-	s := &Server{config: config, tag: hex.EncodeToString(tag), databases: map[string]bool{}}
+	s := &Server{ctx: ctx, config: config, tag: hex.EncodeToString(tag), databases: map[string]bool{}}
 	if s.keeper, err = wire.Dial(ctx, s.connConfig("", map[string]string{"application_name": "simrun " + s.tag})); err != nil {
 		return nil, err
 	}
+	s.keeper.Outlive()
 	rows, err := s.keeper.Rows("SELECT current_setting('server_version_num')::int, current_setting('is_superuser')")
 	if err == nil {
 		s.version, err = strconv.Atoi(rows[0][0])

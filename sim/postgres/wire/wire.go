@@ -36,7 +36,7 @@ var ErrNotYet = errors.New("no message yet")
 // ErrLost says that the connection is gone.
 var ErrLost = errors.New("the connection to the server is lost")
 
-// Dial opens a connection.
+// Dial opens a connection. When ctx is done, what waits on it or begins to wait ends with ErrLost.
 func Dial(ctx context.Context, config *pgconn.Config) (*Conn, error) {
 	pc, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
@@ -46,7 +46,7 @@ func Dial(ctx context.Context, config *pgconn.Config) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &socket{conn: h.Conn, fd: -1}
+	s := &socket{ctx: ctx, conn: h.Conn, fd: -1}
 	if sc, ok := h.Conn.(syscall.Conn); ok && h.TLSConfig == nil {
 		if raw, err := sc.SyscallConn(); err == nil {
 			_ = raw.Control(func(fd uintptr) { s.fd = int(fd) })
@@ -54,6 +54,9 @@ func Dial(ctx context.Context, config *pgconn.Config) (*Conn, error) {
 	}
 	return &Conn{PID: int(h.PID), secret: h.SecretKey, Tx: h.TxStatus, Frontend: pgproto3.NewFrontend(s, s), sock: s, config: config}, nil
 }
+
+// Outlive lets the connection be used after its context is done.
+func (w *Conn) Outlive() { w.sock.ctx = context.WithoutCancel(w.sock.ctx) }
 
 // Receive returns the next message; its memory is good until the next call. A negative limit waits for ever. Messages that
 // belong to no request are dealt with here.
@@ -120,8 +123,12 @@ func (w *Conn) Close() {
 	_ = w.sock.conn.Close()
 }
 
+// attention is after how long a wait notices that its context is done.
+const attention = 100 * time.Millisecond
+
 // A socket reads with a time limit. It keeps net.Conn, whose collection would close the file descriptor.
 type socket struct {
+	ctx   context.Context
 	conn  net.Conn
 	fd    int           // -1: encrypted, so only conn may read
 	limit time.Duration // of the next Read; negative is none
@@ -134,23 +141,36 @@ func (s *socket) Read(p []byte) (int, error) {
 			deadline = time.Now().Add(max(s.limit, time.Millisecond))
 		}
 		_ = s.conn.SetReadDeadline(deadline)
-		return s.conn.Read(p)
+		defer context.AfterFunc(s.ctx, func() { _ = s.conn.SetReadDeadline(time.Now()) })()
+		n, err := s.conn.Read(p)
+		if n == 0 && err != nil && s.ctx.Err() != nil {
+			err = s.ctx.Err()
+		}
+		return n, err
 	}
+	rest := s.limit
 	for {
 		n, err := unix.Read(s.fd, p)
 		switch {
 		case err == unix.EINTR:
 			continue
 		case err == unix.EAGAIN:
-			if s.limit == 0 {
+			if err := s.ctx.Err(); err != nil {
+				return 0, err
+			}
+			if rest == 0 {
 				return 0, os.ErrDeadlineExceeded
 			}
-			ready, err := poll(s.fd, unix.POLLIN, s.limit)
+			slice := rest
+			if slice < 0 || slice > attention {
+				slice = attention
+			}
+			ready, err := poll(s.fd, unix.POLLIN, slice)
 			if err != nil {
 				return 0, err
 			}
-			if !ready {
-				return 0, os.ErrDeadlineExceeded
+			if !ready && rest > 0 {
+				rest -= slice
 			}
 			continue
 		case err != nil:
