@@ -11,7 +11,8 @@ import (
 	"simrun/model/types"
 )
 
-// Compiled is a statement that is ready to run, for one version of the catalog. It is immutable apart from its pool.
+// Compiled is a statement that is ready to run, for one version of the catalog. It is immutable apart from what it keeps for
+// the next run.
 type Compiled struct {
 	shape
 	stamp    uint64
@@ -34,6 +35,7 @@ type Compiled struct {
 	// control changes the state of the session's transaction; it runs outside of any statement of storage.
 	control func(d *Database, s *session) (*Result, error)
 	pool    sync.Pool
+	empty   [4]atomic.Pointer[Result] // results without rows, by count
 }
 
 // maker compiles one kind of statement.

@@ -129,9 +129,8 @@ func (r *Relation) arbiters(n *pg.InferClause) []int {
 }
 
 // storeOnConflict is ExecInsert's loop with ExecOnConflictUpdate: insert speculatively, else lock the row in the way.
-func (n *insertNode) storeOnConflict(f *frame, w *writer, vals []types.Value) (bool, error) {
+func (n *insertNode) storeOnConflict(f *frame, w *writer, row *storage.Row) (bool, error) {
 	c, x, snap := n.conflict, f.run.x, f.run.snap
-	row := &storage.Row{Vals: vals}
 	var arbiters []int
 	if !c.any {
 		arbiters = c.arbiters[w.table.ID]
@@ -151,7 +150,7 @@ func (n *insertNode) storeOnConflict(f *frame, w *writer, vals []types.Value) (b
 		if !c.update {
 			return false, x.CheckVisible(snap, w.table.ID, other)
 		}
-		done, stored, err := n.conflictUpdate(f, w, vals, other)
+		done, stored, err := n.conflictUpdate(f, w, row.Vals, other)
 		if done || err != nil {
 			return stored, err
 		}
@@ -185,14 +184,15 @@ func (n *insertNode) conflictUpdate(f *frame, w *writer, proposed []types.Value,
 	if ok, err := c.where.holds(f); !ok || err != nil {
 		return true, false, err
 	}
-	vals, err := applySets(f, c.sets, f.rows[n.target])
+	row, err := applySets(f, c.sets, f.rows[n.target])
 	if err != nil {
 		return false, false, err
 	}
+	vals := row.Vals
 	if w.layout != nil {
 		vals = remap(vals, w.layout)
 	}
-	newRow, tid, out, err := w.update(f, att.TID, att.Row, vals)
+	newRow, tid, out, err := w.update(f, att.TID, att.Row, row, vals)
 	if err != nil || out != storage.OK {
 		return true, false, err
 	}
@@ -200,14 +200,14 @@ func (n *insertNode) conflictUpdate(f *frame, w *writer, proposed []types.Value,
 	return true, true, nil
 }
 
+// leafCols are the columns of w's table that are set.
 func leafCols(sets []setCol, w *writer) []int {
+	if w.layout == nil {
+		return w.lockCols
+	}
 	cols := make([]int, 0, len(sets))
 	for _, s := range sets {
-		col := s.col
-		if w.layout != nil {
-			col = slices.Index(w.layout, col)
-		}
-		cols = append(cols, col)
+		cols = append(cols, slices.Index(w.layout, s.col))
 	}
 	return cols
 }

@@ -303,13 +303,13 @@ func (n *insertNode) next(f *frame) (bool, error) {
 		if !ok || err != nil {
 			return false, err
 		}
-		vals := make([]types.Value, len(n.vals))
+		row := storage.MakeRow(len(n.vals))
 		for i, fn := range n.vals {
-			if vals[i], err = fn(f); err != nil {
+			if row.Vals[i], err = fn(f); err != nil {
 				return false, err
 			}
 		}
-		stored, err := n.store(f, vals)
+		stored, err := n.store(f, row)
 		if err != nil {
 			return false, err
 		}
@@ -323,8 +323,8 @@ func (n *insertNode) next(f *frame) (bool, error) {
 }
 
 // store inserts one row, or does what ON CONFLICT says, and leaves the stored row in the frame.
-func (n *insertNode) store(f *frame, vals []types.Value) (bool, error) {
-	w, leafVals, err := n.w.route(vals)
+func (n *insertNode) store(f *frame, row *storage.Row) (bool, error) {
+	w, leafVals, err := n.w.route(row.Vals)
 	if err != nil {
 		return false, err
 	}
@@ -341,12 +341,13 @@ func (n *insertNode) store(f *frame, vals []types.Value) (bool, error) {
 	if err := w.check(f, leafVals); err != nil {
 		return false, err
 	}
+	row = row.With(leafVals)
 	if n.conflict != nil {
-		return n.storeOnConflict(f, w, leafVals)
+		return n.storeOnConflict(f, w, row)
 	}
-	row, tid, err := w.insert(f, leafVals)
+	tid, err := f.run.x.Insert(f.run.snap, w.table.ID, row)
 	if err != nil {
-		return false, err
+		return false, w.uniqueError(err)
 	}
 	n.leave(f, w, row, tid)
 	if w.hooks != nil {

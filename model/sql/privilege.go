@@ -9,7 +9,7 @@ import (
 
 // user is the role in force.
 func (s *session) user() string {
-	if r, ok := lookup(s.current, "role"); ok && r != "none" {
+	if r, ok := lookup(s.current(), "role"); ok && r != "none" {
 		return r
 	}
 	return s.login

@@ -106,15 +106,7 @@ func firstWord(s string) string {
 func (c *Compiled) runPlan(f *frame) (*Result, error) {
 	rn, p := f.run, c.plan
 	n := len(p.outs)
-	var out *firstRow
-	var res *Result
-	if n > 0 {
-		out = &firstRow{}
-		res = &out.Result
-	} else {
-		res = &Result{}
-	}
-	res.Fields = c.fields
+	var res *Result // once there is a row
 	if err := p.root.open(f); err != nil {
 		return nil, err
 	}
@@ -127,10 +119,10 @@ func (c *Compiled) runPlan(f *frame) (*Result, error) {
 			break
 		}
 		var buf []types.Value
-		if res.Rows == nil && out != nil {
-			res.Rows, buf = out.rows[:0], out.vals[:0]
-		}
-		if cap(buf) < n {
+		if res == nil {
+			res, buf = newResult(n)
+			res.Fields = c.fields
+		} else {
 			buf = make([]types.Value, 0, n)
 		}
 		row, err := p.row(f, buf)
@@ -148,20 +140,56 @@ func (c *Compiled) runPlan(f *frame) (*Result, error) {
 	if err := rn.finish(); err != nil {
 		return nil, err
 	}
-	count := int64(len(res.Rows))
+	count := int64(0)
 	if a, ok := p.root.(affecting); ok {
 		count = a.affected(f)
+	} else if res != nil {
+		count = int64(len(res.Rows))
+	}
+	if res == nil {
+		if rn.notices == nil && count < int64(len(c.empty)) {
+			return c.emptyResult(count), nil
+		}
+		res = &Result{Fields: c.fields}
 	}
 	res.Tag = tagOf(c.tag, count)
 	res.Notices = rn.notices
 	return res, nil
 }
 
-// firstRow is a result with room for a row, as most have no more.
-type firstRow struct {
+// emptyResult is a result without rows, which all that have the same share.
+func (c *Compiled) emptyResult(count int64) *Result {
+	if res := c.empty[count].Load(); res != nil {
+		return res
+	}
+	res := &Result{Fields: c.fields, Tag: tagOf(c.tag, count)}
+	c.empty[count].Store(res)
+	return res
+}
+
+// newResult makes a result with room for a row of n values in the same piece of memory, as most results have no more.
+func newResult(n int) (*Result, []types.Value) {
+	switch n {
+	case 1:
+		r := new(oneRow[[1]types.Value])
+		r.Rows = r.rows[:0]
+		return &r.Result, r.vals[:0]
+	case 2:
+		r := new(oneRow[[2]types.Value])
+		r.Rows = r.rows[:0]
+		return &r.Result, r.vals[:0]
+	case 3:
+		r := new(oneRow[[3]types.Value])
+		r.Rows = r.rows[:0]
+		return &r.Result, r.vals[:0]
+	}
+	return &Result{}, make([]types.Value, 0, n)
+}
+
+type oneRow[V any] struct {
 	Result
 	rows [1][]types.Value
-	vals [3]types.Value
+	vals V
 }
 
 // finish runs what waits for the end of the statement.

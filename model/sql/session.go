@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"sync"
+
 	"simrun/model/storage"
 	"simrun/model/types"
 )
@@ -19,7 +21,8 @@ type session struct {
 	readOnly   bool
 	ranAny     bool     // the transaction has run a statement with a snapshot
 	req        *request // blocked, nil otherwise
-	scratch    request  // in progress
+	query      string   // of the last request
+	asked      int64    // simulated time at which it came
 }
 
 // savepoint remembers the settings at a SAVEPOINT.
@@ -91,8 +94,10 @@ func (d *Database) submit(i int, t *text, args []any, extended bool) Reply {
 	if len(t.stmts) == 0 {
 		return Reply{Result: &Result{}, Tx: d.txByte(s)}
 	}
-	s.scratch = request{stmts: t.stmts, args: args, extended: extended, started: d.now}
-	return d.advance(s, &s.scratch, nil)
+	s.query, s.asked = t.stmts[0].sql, d.now
+	r := requests.Get().(*request)
+	*r = request{stmts: t.stmts, args: args, extended: extended, started: d.now}
+	return d.advance(s, r, nil)
 }
 
 // Resume lets a woken session go on.
@@ -106,14 +111,27 @@ func (d *Database) Resume(i int) Reply {
 }
 
 func (d *Database) resume(s *session) Reply {
-	s.scratch = *s.req
+	r := requests.Get().(*request)
+	*r = *s.req
 	s.req = nil
-	s.settings = s.scratch.before
-	return d.advance(s, &s.scratch, d.st.Rerun(s.id))
+	s.settings = r.before
+	return d.advance(s, r, d.st.Rerun(s.id))
 }
+
+// requests has requests for the next use.
+var requests = sync.Pool{New: func() any { return new(request) }}
 
 // advance runs the statements of a request until it is answered or blocks. x is the statement to run again after a wait.
 func (d *Database) advance(s *session, r *request, x *storage.Exec) Reply {
+	rep := d.answer(s, r, x)
+	if s.req != r {
+		*r = request{}
+		requests.Put(r)
+	}
+	return rep
+}
+
+func (d *Database) answer(s *session, r *request, x *storage.Exec) Reply {
 	for ; r.at < len(r.stmts); r.at++ {
 		if x == nil {
 			r.before, r.clock, r.views = s.settings, nil, nil
@@ -121,14 +139,17 @@ func (d *Database) advance(s *session, r *request, x *storage.Exec) Reply {
 		res, err := d.statement(s, r, x)
 		x = nil
 		if err == storage.ErrWait {
-			kept := *r
-			s.req = &kept
+			s.req = r
 			return d.blocked(s)
 		}
 		if err != nil {
 			rep := d.failed(s, asError(err))
 			rep.Result = r.first
 			return rep
+		}
+		if len(r.stmts) > 1 {
+			own := *res // results without rows may be those of others too
+			res = &own
 		}
 		if r.last == nil {
 			r.first = res
@@ -199,7 +220,7 @@ func (d *Database) TxState(i int) byte { return d.txByte(d.sess[i]) }
 func (d *Database) begin(s *session, explicit bool) {
 	s.txSettings, s.txStart, s.explicit, s.ranAny = s.settings, d.now, explicit, false
 	o := storage.TxOptions{Implicit: !explicit}
-	if len(s.current) > 0 {
+	if len(s.current()) > 0 {
 		o.Isolation = isolationOf(s.get("default_transaction_isolation"))
 		o.ReadOnly = s.get("default_transaction_read_only") == "on"
 	}

@@ -7,10 +7,19 @@ import (
 	"simrun/model/types"
 )
 
-// settings are the run-time parameters of a session: values set for the session, and those in force, which differ by SET
-// LOCAL. Both lists are immutable, sorted by name, and hold only what differs from the default.
-type settings struct {
-	session, current []setting
+// settings are the run-time parameters of a session; a value. The zero settings are the defaults.
+type settings struct{ lists *settingLists }
+
+// settingLists are the values set for the session, and those in force, which differ by SET LOCAL. Both lists are immutable, sorted
+// by name, and hold only what differs from the default.
+type settingLists struct{ session, current []setting }
+
+// current are the values in force that differ from the default.
+func (s *settings) current() []setting {
+	if s.lists == nil {
+		return nil
+	}
+	return s.lists.current
 }
 
 type setting struct {
@@ -42,17 +51,25 @@ func with(list []setting, name, value string, reset bool) []setting {
 }
 
 func (s *settings) set(name, value string, local, reset bool) {
-	s.current = with(s.current, name, value, reset)
+	next := settingLists{current: with(s.current(), name, value, reset)}
+	if s.lists != nil {
+		next.session = s.lists.session
+	}
 	if !local {
-		s.session = with(s.session, name, value, reset)
+		next.session = with(next.session, name, value, reset)
+	}
+	s.lists = &next
+}
+
+func (s *settings) endLocal() {
+	if s.lists != nil {
+		s.lists = &settingLists{s.lists.session, s.lists.session}
 	}
 }
 
-func (s *settings) endLocal() { s.current = s.session }
-
 // get is the value in force, "" for an unknown parameter.
 func (s *settings) get(name string) string {
-	if v, ok := lookup(s.current, name); ok {
+	if v, ok := lookup(s.current(), name); ok {
 		return v
 	}
 	return parameters[name].value
@@ -60,7 +77,7 @@ func (s *settings) get(name string) string {
 
 // searchPath is the value of search_path, which every statement asks for.
 func (s *settings) searchPath() string {
-	if v, ok := lookup(s.current, "search_path"); ok {
+	if v, ok := lookup(s.current(), "search_path"); ok {
 		return v
 	}
 	return defaultPath
@@ -69,7 +86,11 @@ func (s *settings) searchPath() string {
 const defaultPath = `"$user", public`
 
 func (s *settings) hash(h uint64) uint64 {
-	for _, list := range [][]setting{s.session, s.current} {
+	lists := s.lists
+	if lists == nil {
+		lists = &settingLists{}
+	}
+	for _, list := range [...][]setting{lists.session, lists.current} {
 		for _, x := range list {
 			h = types.HashString(types.HashString(h, x.name), x.value)
 		}

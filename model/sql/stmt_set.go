@@ -36,7 +36,7 @@ func (a *analyzer) set(n *pg.VariableSetStmt) (*Compiled, error) {
 	case pg.VariableSetKind_VAR_RESET_ALL:
 		tag = "RESET"
 		apply = func(d *Database, s *session) error {
-			role, ok := lookup(s.current, "role")
+			role, ok := lookup(s.current(), "role")
 			s.settings = settings{}
 			if ok {
 				s.settings.set("role", role, false, false)
@@ -194,7 +194,7 @@ func (d *Database) show(s *session, name string) (string, error) {
 	case "session_authorization":
 		return s.login, nil
 	}
-	if v, ok := lookup(s.current, name); ok {
+	if v, ok := lookup(s.current(), name); ok {
 		return v, nil
 	}
 	if p, ok := parameters[name]; ok {

@@ -113,12 +113,7 @@ func (rn *run) activity() [][]types.Value {
 		case tx == storage.Active:
 			state = "idle in transaction"
 		}
-		query, started := "", s.scratch.started
-		if r := &s.scratch; r.at < len(r.stmts) {
-			query = r.stmts[r.at].sql
-		} else if len(r.stmts) > 0 {
-			query = r.stmts[len(r.stmts)-1].sql
-		}
+		query, started := s.query, s.asked
 		waits := s.req != nil && d.st.Waiting(s.id)
 		xid := d.st.TopXID(s.id)
 		xmin := d.st.Xmin(s.id)

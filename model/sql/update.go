@@ -147,8 +147,9 @@ func (e *rowSub) compile(*shape) evalFn {
 }
 
 // applySets computes the new row of an UPDATE from the old one in the frame.
-func applySets(f *frame, sets []setCol, old []types.Value) ([]types.Value, error) {
-	vals := make([]types.Value, len(old))
+func applySets(f *frame, sets []setCol, old []types.Value) (*storage.Row, error) {
+	row := storage.MakeRow(len(old))
+	vals := row.Vals
 	copy(vals, old)
 	for _, s := range sets {
 		v, err := s.fn(f)
@@ -164,7 +165,8 @@ func applySets(f *frame, sets []setCol, old []types.Value) ([]types.Value, error
 		}
 		vals = append(vals, v)
 	}
-	return vals, nil
+	row.Vals = vals
+	return row, nil
 }
 
 // changeNode is UPDATE and DELETE.
@@ -356,10 +358,11 @@ func (n *changeNode) leafWriter(t *Relation) *writer {
 }
 
 func (n *changeNode) update(f *frame, w *writer, ref *rowRef) (storage.Attempt, error) {
-	vals, err := applySets(f, n.sets, f.rows[n.target])
+	row, err := applySets(f, n.sets, f.rows[n.target])
 	if err != nil {
 		return storage.Attempt{}, err
 	}
+	vals := row.Vals
 	if w != n.w {
 		to, _, err := n.w.route(vals)
 		if err != nil {
@@ -383,7 +386,7 @@ func (n *changeNode) update(f *frame, w *writer, ref *rowRef) (storage.Attempt, 
 		return storage.Attempt{}, err
 	}
 	old := ref.row
-	row := &storage.Row{Vals: vals}
+	row = row.With(vals)
 	att, err := f.run.x.Update(f.run.snap, w.table.ID, ref.tid, row)
 	if err != nil {
 		return att, w.uniqueError(err)
@@ -397,8 +400,8 @@ func (n *changeNode) update(f *frame, w *writer, ref *rowRef) (storage.Attempt, 
 	return att, err
 }
 
-// update replaces a version that is locked already (ON CONFLICT DO UPDATE).
-func (w *writer) update(f *frame, tid storage.TID, old *storage.Row, vals []types.Value) (*storage.Row, storage.TID, storage.Outcome, error) {
+// update replaces a version that is locked already (ON CONFLICT DO UPDATE) by one of vals, which may be those of row.
+func (w *writer) update(f *frame, tid storage.TID, old, row *storage.Row, vals []types.Value) (*storage.Row, storage.TID, storage.Outcome, error) {
 	if w.hooks != nil {
 		ref := &rowRef{table: w.table, tid: tid, row: old}
 		att, newVals, err := w.hooks.beforeUpdate(f, ref, vals, nil)
@@ -410,7 +413,7 @@ func (w *writer) update(f *frame, tid storage.TID, old *storage.Row, vals []type
 	if err := w.check(f, vals); err != nil {
 		return nil, 0, storage.OK, err
 	}
-	row := &storage.Row{Vals: vals}
+	row = row.With(vals)
 	att, err := f.run.x.Update(f.run.snap, w.table.ID, tid, row)
 	if err != nil {
 		return nil, 0, att.Outcome, w.uniqueError(err)

@@ -5,7 +5,6 @@ import (
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 
-	"simrun/model/storage"
 	"simrun/model/types"
 )
 
@@ -259,13 +258,6 @@ func (w *writer) rowText(vals []types.Value) string {
 	}
 	b.WriteByte(')')
 	return b.String()
-}
-
-// insert stores a row that check has passed.
-func (w *writer) insert(f *frame, vals []types.Value) (*storage.Row, storage.TID, error) {
-	row := &storage.Row{Vals: vals}
-	tid, err := f.run.x.Insert(f.run.snap, w.table.ID, row)
-	return row, tid, w.uniqueError(err)
 }
 
 // uniqueError adds what only the SQL front knows to an error of a unique index.

@@ -124,6 +124,43 @@ func (r *relation) copy(owner uint64) *relation {
 // NewRow makes a row of values, which must not be changed afterwards.
 func NewRow(vals []types.Value) *Row { return &Row{Vals: vals} }
 
+// MakeRow makes a row of n NULLs of no type, whose Vals are to be set before it is used. They are in the same piece of memory when
+// they are few.
+func MakeRow(n int) *Row {
+	switch n {
+	case 1:
+		b := new(rowOf[[1]types.Value])
+		b.Vals = b.vals[:]
+		return &b.Row
+	case 2:
+		b := new(rowOf[[2]types.Value])
+		b.Vals = b.vals[:]
+		return &b.Row
+	case 3:
+		b := new(rowOf[[3]types.Value])
+		b.Vals = b.vals[:]
+		return &b.Row
+	case 4:
+		b := new(rowOf[[4]types.Value])
+		b.Vals = b.vals[:]
+		return &b.Row
+	}
+	return &Row{Vals: make([]types.Value, n)}
+}
+
+type rowOf[V any] struct {
+	Row
+	vals V
+}
+
+// With returns a row of these values: r itself when they are its own.
+func (r *Row) With(vals []types.Value) *Row {
+	if len(vals) > 0 && len(vals) == len(r.Vals) && &vals[0] == &r.Vals[0] {
+		return r
+	}
+	return &Row{Vals: vals}
+}
+
 // Hash returns a hash of the row's representation: 1.0 and 1.00 differ.
 func (r *Row) Hash() uint64 {
 	if h := atomic.LoadUint64(&r.hash); h != 0 {

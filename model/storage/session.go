@@ -75,13 +75,18 @@ func (st *State) forget(s *session) {
 	if q.by != st.owner {
 		return
 	}
-	journal, snaps := q.journal, q.snaps
-	*q = statement{}
-	if cap(journal) <= keepMax {
-		clear(journal)
-		q.journal = journal[:0]
+	if q.op.active {
+		q.op = op{}
 	}
-	q.snaps = snaps[:0]
+	if q.wait.state != notWaiting || q.resumed.kind != 0 || q.broken != nil {
+		q.wait, q.resumed, q.broken = wait{}, ltag{}, nil
+	}
+	if cap(q.journal) > keepMax {
+		q.journal = nil
+	}
+	clear(q.journal)
+	q.journal, q.snaps = q.journal[:0], q.snaps[:0]
+	q.running, q.stmtSnap = false, Snapshot{}
 	st.spare = q
 }
 
