@@ -80,6 +80,7 @@ func (w *world) bankKinds(p, q PostingID) []kind {
 		{"pass-on", pay("pass on", Movement{bob, carol, usd, 30})},
 		{"owe-90", pay("owe 90", Movement{carol, bob, usd, 90})},
 		{"owe-80", pay("owe 80", Movement{carol, alice, usd, 80})},
+		{"owe-130", pay("owe 130", Movement{carol, bob, usd, 130})}, // too much, unless bob passed on first
 		{"deposit", claim(in)},
 		{"deposit-again", claim(in)},
 		{"pay-and-reverse", func(pr process) sim.Actor { return payAndReverse(pr, payment("pay 40", alice, carol, q, 40)) }},
