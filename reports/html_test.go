@@ -44,11 +44,10 @@ func sampleTrace() (*sim.Trace, *Recorder) {
 	}, History: []sim.HistoryOp{{Actor: 0, Name: "set", Input: 2, Output: "ok", Call: 1, Return: 3}, {Actor: 1, Name: "set", Input: 3, Call: 2, Indeterminate: true}}}
 	r := NewRecorder([]string{"t"}, t.Actors)
 	asked := int64(0)
-	m := r.Invariant().Monitor()
 	for i := range t.Steps {
 		s := t.Steps[i]
 		s.Committed = view{asked: &asked}
-		m, _ = m.Step(&s)
+		r.Observe(&s)
 	}
 	return t, r
 }

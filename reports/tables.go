@@ -10,7 +10,7 @@ import (
 	"simrun/sim"
 )
 
-// Recorder takes down the rows of tables as a run goes on. Add its Invariant to a setup, and call Start before the run.
+// Recorder takes down the rows of tables as a run goes on. Have a setup's Observe call its own, and call Start before the run.
 type Recorder struct {
 	tables, actors []string
 	seen           map[string]*Table
@@ -45,28 +45,17 @@ func (r *Recorder) Start(db sim.Backend) {
 	}
 }
 
-// Invariant is a monitor that never complains.
-func (r *Recorder) Invariant() sim.Invariant {
-	return sim.Invariant{Name: "report", Kind: sim.Monitored, Monitor: func() sim.Monitor { return recorderMonitor{r} }}
-}
-
-type recorderMonitor struct{ r *Recorder }
-
-// Step takes down the row versions where the backend tells them, otherwise the committed rows when they may have changed.
-func (m recorderMonitor) Step(s *sim.Step) (sim.Monitor, string) {
-	for _, name := range m.r.tables {
+// Observe takes down the row versions where the backend tells them, otherwise the committed rows when they may have changed.
+func (r *Recorder) Observe(s *sim.Step) {
+	for _, name := range r.tables {
 		switch {
 		case s.Versions != nil:
-			m.r.versions(s.Index, fmt.Sprintf("%s, step %d", m.r.actor(s.Actor), s.Index), s.Versions, m.r.seen[name])
+			r.versions(s.Index, fmt.Sprintf("%s, step %d", r.actor(s.Actor), s.Index), s.Versions, r.seen[name])
 		case s.Changed && s.Committed != nil:
-			m.r.committed(s.Index, s.Committed, m.r.seen[name])
+			r.committed(s.Index, s.Committed, r.seen[name])
 		}
 	}
-	return m, ""
 }
-
-// Hash is constant: a recorder has no bearing on the run.
-func (recorderMonitor) Hash() uint64 { return 0 }
 
 // versions takes down the row versions of a table. Who wrote one is known from the step after which it is first there.
 func (r *Recorder) versions(step int, writer string, from sim.RowVersions, t *Table) {

@@ -31,7 +31,6 @@ func TestRecorderShowsRowVersions(t *testing.T) {
 	do(0, "CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 10), (2, 20)")
 	r := NewRecorder([]string{"t"}, []string{"a", "b"})
 	r.Start(db)
-	monitor := r.Invariant().Monitor()
 	for i, step := range []struct {
 		session int
 		sql     string
@@ -44,7 +43,7 @@ func TestRecorderShowsRowVersions(t *testing.T) {
 		{1, "COMMIT"},
 	} {
 		do(step.session, step.sql)
-		monitor, _ = monitor.Step(&sim.Step{Index: i, Actor: step.session, Versions: db})
+		r.Observe(&sim.Step{Index: i, Actor: step.session, Versions: db})
 	}
 	type row struct {
 		v, by, seen string

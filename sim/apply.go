@@ -9,21 +9,21 @@ import (
 
 // Apply is scheduler.System's.
 func (s *System) Apply(w *World, c scheduler.Choice) *World {
-	w.seen, w.reads, w.writes = w.seen[:0], w.reads[:0], w.writes[:0]
+	w.hand, w.seen = &s.hand, nil
 	w.steps++
 	w.template = false
 	i, kind := subject(c), StepKind(c.Kind)
 	if w.prints {
+		w.feet.reads, w.feet.writes = w.feet.reads[:0], w.feet.writes[:0]
 		w.touchActor(i)
 		if c.Actor == scheduler.Environment && kind != StepVictim && kind != StepClock {
-			w.writes = append(w.writes, 0) // a fault: it rolls back, wakes others, and shares its budget with all
+			w.feet.writes = append(w.feet.writes, 0) // a fault: it rolls back, wakes others, and shares its budget with all
 		}
 	}
 	switch kind {
 	case StepRun:
 		w.statement(i, kind)
 	case StepWake:
-		w.unwake(i)
 		reply, err := w.db.Resume(i)
 		w.took(i, kind, false, reply, err)
 	case StepChoose:
@@ -70,7 +70,7 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 	}
 	w.settle()
 	if w.prints && w.changed && len(w.always) > 0 {
-		w.writes = append(w.writes, invariantsObject)
+		w.feet.writes = append(w.feet.writes, invariantsObject)
 	}
 	return w
 }
@@ -78,12 +78,11 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 // settle lets woken statements go on, one after the other, until an order has to be chosen.
 func (w *World) settle() {
 	for w.err == nil && w.broken == "" {
-		w.woken = w.db.Woken(w.woken[:0])
+		w.woken = w.db.Woken(nil)
 		if len(w.woken) != 1 || w.opts.Lazy {
 			break
 		}
 		i := w.woken[0]
-		w.woken = w.woken[:0]
 		w.touchActor(i)
 		reply, err := w.db.Resume(i)
 		w.took(i, StepWake, true, reply, err)
@@ -91,15 +90,6 @@ func (w *World) settle() {
 	if w.tangled {
 		w.tangled = false
 		w.cycle = w.db.Deadlock()
-	}
-}
-
-func (w *World) unwake(i int) {
-	for k, j := range w.woken {
-		if i == j {
-			w.woken = append(w.woken[:k], w.woken[k+1:]...)
-			return
-		}
 	}
 }
 
@@ -120,14 +110,16 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 	}
 	if w.prints {
 		r, wr := w.db.(Footprinter).Footprint()
-		w.reads, w.writes = append(w.reads, r...), append(w.writes, wr...)
+		w.feet.reads, w.feet.writes = append(w.feet.reads, r...), append(w.feet.writes, wr...)
 		if w.asked != nil && (w.asked.clock || w.clocked) {
-			w.reads = append(w.reads, clockObject)
+			w.feet.reads = append(w.feet.reads, clockObject)
 		}
 	}
+	w.acquire(i)
 	if reply.Blocked {
 		a.status = blocked
 		if w.watched {
+			w.told = 0
 			w.watch(i, kind, eager, &reply, nil, false)
 		}
 		w.tangled = true
@@ -145,7 +137,7 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 		w.observe(i, kind, eager, &reply, &lostObservation, commits)
 		return
 	}
-	if b, ok := w.db.(*shared); ok && kind != StepCancel && kind != StepSerialization {
+	if b := w.shared(); b != nil && kind != StepCancel && kind != StepSerialization {
 		w.observe(i, kind, eager, &reply, &b.last.obs, commits)
 		return
 	}
@@ -181,8 +173,15 @@ func (w *World) commits(a *actor, reply *Reply) bool {
 // tell delivers an observation that the database has no part in.
 func (w *World) tell(i int, kind StepKind, o observation) {
 	w.asked = w.actors[i].at.ask
-	w.observe(i, kind, kind == StepWake, &Reply{}, &o, false)
+	w.unheard()
+	w.observe(i, kind, kind == StepWake, &noReply, &o, false)
 }
+
+// noReply is what a step shows that the database has no part in.
+var noReply Reply
+
+// unheard prepares a step that has no reply of the database, and no events so far.
+func (w *World) unheard() { w.acquired, w.shown, w.told = nil, 0, 0 }
 
 // interrupt ends the actor's wait with an error.
 func (w *World) interrupt(i int, kind StepKind, sqlstate string) {
@@ -210,7 +209,8 @@ func (w *World) refuse(i int, kind StepKind, e *Error) {
 func (w *World) disconnect(i int, kind StepKind) {
 	w.asked = w.actors[i].at.ask
 	w.reconnect(i)
-	w.observe(i, kind, false, &Reply{}, &lostObservation, false)
+	w.unheard()
+	w.observe(i, kind, false, &noReply, &lostObservation, false)
 }
 
 // reconnect closes the actor's session, which rolls back, and opens another.
@@ -228,13 +228,15 @@ func (w *World) crash(i int) {
 	if int(a.restarts) < w.setup.Actors[i].Restarts {
 		a.restarts++
 		w.reconnect(i)
-		w.observe(i, StepCrash, false, &Reply{}, nil, false)
+		w.unheard()
+		w.observe(i, StepCrash, false, &noReply, nil, false)
 		return
 	}
 	a.at = w.graphs[i].start
-	w.end(i, ErrCrashed)
+	w.end(i)
 	if w.watched {
-		w.watch(i, StepCrash, false, &Reply{}, nil, false)
+		w.unheard()
+		w.watch(i, StepCrash, false, &noReply, nil, false)
 	}
 }
 
@@ -260,12 +262,13 @@ func (w *World) tick() {
 		return
 	}
 	if w.prints {
-		w.writes = append(w.writes, clockObject)
+		w.feet.writes = append(w.feet.writes, clockObject)
 	}
 	w.changed = w.changed || w.stateful
 	w.asked = nil
 	if w.watched {
-		w.watch(-1, StepClock, false, &Reply{}, nil, false)
+		w.unheard()
+		w.watch(-1, StepClock, false, &noReply, nil, false)
 	}
 	for i := range w.actors {
 		if a := &w.actors[i]; a.status == asleep && a.wakeAt <= next {

@@ -24,7 +24,7 @@ func (f *Faults) budget(k fault) int {
 	return [faultKinds]int{f.Crash, f.CommitUnknown, f.ConnLost, f.Cancel, f.LockTimeout, f.Serialization}[k]
 }
 
-func (w *World) mayFail(k fault) bool { return int(w.used[k]) < w.setup.Faults.budget(k) }
+func (w *World) mayFail(k fault) bool { return w.used[k] < w.budgets[k] }
 
 // choice is an actor's own choice; imposed is one that the environment makes about an actor: a fault, or a deadlock's victim.
 func choice(actor int, kind StepKind) scheduler.Choice {
@@ -81,7 +81,7 @@ func (s *System) Choices(w *World, buf []scheduler.Choice) []scheduler.Choice {
 		buf = append(buf, choice(int(scheduler.Environment), StepClock))
 	}
 	moving := len(buf) > start
-	if w.setup.Faults != (Faults{}) {
+	if w.used != w.budgets {
 		buf = w.faults(buf, moving)
 	}
 	if !moving {
@@ -143,7 +143,7 @@ func (w *World) faults(buf []scheduler.Choice, moving bool) []scheduler.Choice {
 		if sql && !unknown && w.mayFail(faultConnLost) {
 			buf = append(buf, imposed(i, StepConnLost))
 		}
-		if (waits || sql && !ask.commit && classify(ask.req.SQL) == stmtOther) && w.mayFail(faultCancel) {
+		if (waits || sql && ask.plain) && w.mayFail(faultCancel) {
 			buf = append(buf, imposed(i, StepCancel))
 		}
 		if waits && ask.lockTimeout != timeoutNone && w.mayFail(faultLockTimeout) {

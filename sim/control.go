@@ -33,8 +33,11 @@ type edge struct {
 	to     *node
 	events []Event
 	hash   uint64 // of the events
-	told   bool   // the events hold notes or witnesses
+	full   uint64 // the same with the numbers of operations
 	err    error  // the actor broke its contract
+
+	notes     bool // the events hold notes
+	witnesses []string
 }
 
 func (e *edge) tableKey() uint64 { return e.obs }
@@ -48,8 +51,11 @@ type graph struct {
 	start *node        // before the actor's first line; its one answer is obsStart
 	size  atomic.Int64 // nodes
 
+	nothing *facts // what an actor has told at first
+
 	mu    sync.Mutex
-	marks map[uint64]*node // nodes reached through a Checkpoint, by hash
+	marks map[uint64]*node  // nodes reached through a Checkpoint, by hash
+	facts map[uint64]*facts // by hash
 
 	parked sync.Mutex
 	ring   []*node // where coroutines were left, oldest first from next
@@ -57,7 +63,8 @@ type graph struct {
 }
 
 func newGraph(spec *ActorSpec) *graph {
-	g := &graph{spec: spec, marks: map[uint64]*node{}}
+	g := &graph{spec: spec, marks: map[uint64]*node{}, facts: map[uint64]*facts{}}
+	g.nothing = g.factsOf(nil)
 	g.start = &node{graph: g, hash: hashString(31, spec.Name)}
 	return g
 }
@@ -88,7 +95,13 @@ func (g *graph) explore(n *node, o observation) *edge {
 	ask := co.resume(&o)
 	for _, ev := range co.events {
 		e.hash = hashAny(hashString(mix(e.hash, uint64(ev.Kind)), ev.Name), ev.Value)
-		e.told = e.told || ev.Kind == EventNote || ev.Kind == EventWitness
+		e.full = mix(mix(e.full, e.hash), uint64(ev.Op))
+		switch ev.Kind {
+		case EventNote:
+			e.notes = true
+		case EventWitness:
+			e.witnesses = append(e.witnesses, ev.Name)
+		}
 	}
 	e.events = co.events
 	e.to, e.err = g.intern(n, o, co, ask)

@@ -30,6 +30,7 @@ type pending struct {
 
 	// What the session knows when it asks; faults are offered by it.
 	commit      bool    // the statement is the COMMIT of a transaction block
+	plain       bool    // the statement neither begins nor ends a transaction nor sets anything
 	auto        bool    // the statement is a transaction of its own
 	reads       bool    // the statement is a plain SELECT of its own transaction, without function calls
 	repeatable  bool    // REPEATABLE READ or SERIALIZABLE

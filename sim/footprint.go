@@ -22,33 +22,34 @@ func (s *System) Footprint(w *World) scheduler.Footprint {
 	if !s.prints {
 		return scheduler.Footprint{Writes: everything}
 	}
-	return scheduler.Footprint{Reads: w.reads, Writes: w.writes}
+	return scheduler.Footprint{Reads: w.feet.reads, Writes: w.feet.writes}
 }
 
 // TracksFootprints is scheduler.Tracker's.
 func (s *System) TracksFootprints() bool { return s.prints }
 
+// feet is the footprint of a world's last choice.
+type feet struct{ reads, writes []uint64 }
+
 // touchActor gives the steps of an actor an order, whoever makes them.
 func (w *World) touchActor(i int) {
 	if w.prints && i >= 0 {
-		w.writes = append(w.writes, mix(71, uint64(i)))
+		w.feet.writes = append(w.feet.writes, mix(71, uint64(i)))
 	}
 }
 
 func (w *World) readClock() {
 	if w.prints {
-		w.reads = append(w.reads, clockObject)
+		w.feet.reads = append(w.feet.reads, clockObject)
 	}
 }
 
 // touchMonitor orders the steps that change a monitor among all that it sees.
-func (w *World) touchMonitor(k int, was, now Monitor) {
-	switch {
-	case !w.prints:
-	case was.Hash() != now.Hash():
-		w.writes = append(w.writes, mix(73, uint64(k)))
-	default:
-		w.reads = append(w.reads, mix(73, uint64(k)))
+func (w *World) touchMonitor(k int, changed bool) {
+	if changed {
+		w.feet.writes = append(w.feet.writes, mix(73, uint64(k)))
+	} else {
+		w.feet.reads = append(w.feet.reads, mix(73, uint64(k)))
 	}
 }
 

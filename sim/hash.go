@@ -79,6 +79,28 @@ func hashReply(r *Reply) uint64 {
 	return h
 }
 
+// hashShown adds to the hash of a reply what a Step shows of it beside what an actor can observe.
+func hashShown(h uint64, r *Reply) uint64 {
+	h = mix(h, b2u(r.Blocked))
+	for _, i := range r.By {
+		h = mix(h, uint64(i)+1)
+	}
+	if r.On != "" {
+		h = hashString(h, r.On)
+	}
+	if r.Err != nil {
+		h = hashString(hashString(h, r.Err.Detail), r.Err.Hint)
+	}
+	return h
+}
+
+func hashLocks(h uint64, locks []Lock) uint64 {
+	for i := range locks {
+		h = hashAny(h, locks[i])
+	}
+	return h
+}
+
 func hashError(h uint64, e *types.Error) uint64 {
 	h = hashString(h, e.Code)
 	h = hashString(h, e.Severity)

@@ -93,17 +93,22 @@ func (w *World) judge(which []int, salt uint64) {
 
 // reads64 is a hash of all that state invariants can read.
 func (w *World) reads64(salt uint64) uint64 {
-	h := mix(w.committed, salt)
 	if w.stateful {
-		h = mix(h, uint64(w.now))
-		for i := range w.actors {
-			a := &w.actors[i]
-			h = mix(h, a.factHash)
-			if a.status == ended {
-				h = mix(h, 43)
-				if a.err != nil {
-					h = hashString(h, a.err.Error())
-				}
+		return mix(w.readable(), salt)
+	}
+	return mix(w.committed, salt)
+}
+
+// readable is a hash of all that a View shows.
+func (w *World) readable() uint64 {
+	h := mix(w.committed, uint64(w.now))
+	for i := range w.actors {
+		a := &w.actors[i]
+		h = mix(h, a.facts.hash)
+		if a.status == ended {
+			h = mix(h, 43)
+			if err := a.err(); err != nil {
+				h = hashString(h, err.Error())
 			}
 		}
 	}

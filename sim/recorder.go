@@ -62,12 +62,23 @@ func (w *World) recording() bool { return w.trace != nil && w.trace.Final == Vie
 
 // watch makes the Step of what just happened, for monitors and for the trace.
 func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []Event, changed bool) {
-	s := w.step
+	recording := w.recording()
+	var key uint64
+	if w.panels != nil && w.panel != nil {
+		key = w.stepKey(i, kind, eager, changed)
+		if !recording {
+			if e := w.panel.after.find(key); e != nil {
+				w.turn(e)
+				return
+			}
+		}
+	}
+	s := &w.step
 	*s = Step{Choice: w.steps - 1, Kind: kind, Eager: eager, Actor: i, Now: w.Now(), Reply: *reply, Events: events, Changed: changed}
 	if i >= 0 {
 		s.Name = w.names[i][kind]
 		a := &w.actors[i]
-		s.Done, s.Err = a.status == ended, a.err
+		s.Done, s.Err = a.status == ended, a.err()
 	} else {
 		s.Name = "clock"
 	}
@@ -75,36 +86,60 @@ func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []E
 	switch {
 	case w.asked == nil:
 	case w.asked.kind == askSQL:
-		s.SQL, s.Args, s.Bounded = w.asked.req.SQL, w.asked.req.Args, w.asked.lockTimeout == timeoutShort
+		s.SQL, s.Args, s.Bounded, s.Acquired = w.asked.req.SQL, w.asked.req.Args, w.asked.lockTimeout == timeoutShort, w.acquired
 	case kind == StepChoose:
 		s.Name = w.chooseName(i, w.asked, w.chosen)
 	}
-	if w.recording() {
-		w.trace.add(w, s)
-		s.Versions, _ = w.db.(RowVersions)
-	} else if w.lockMonitors && s.SQL != "" {
-		s.Acquired = append([]Lock(nil), w.db.(LockTracker).Acquired(i)...)
+	if recording {
+		w.trace.add(s)
 	}
 	if changed {
 		s.Committed = w
 	}
-	for k, m := range w.monitors {
-		next, why := m.Step(s)
-		w.monitors[k] = next
-		w.touchMonitor(k, m, next)
-		if why != "" {
-			w.breaks(w.setup.Invariants[w.monitored[k]].Name, why)
+	switch {
+	case w.panel == nil:
+	case key == 0:
+		w.judgeStep(s)
+	default:
+		e := w.panel.after.find(key)
+		if e == nil {
+			e = w.panels.step(w.panel, key, s)
 		}
+		w.turn(e)
+	}
+	if recording && w.setup.Observe != nil {
+		s.Versions, _ = w.db.(RowVersions)
+		w.setup.Observe(s)
 	}
 }
 
-func (r *recorder) add(w *World, s *Step) {
-	s.Index = len(r.Steps)
-	if w.tracks && s.SQL != "" {
-		from := len(r.locks)
-		r.locks = append(r.locks, w.db.(LockTracker).Acquired(s.Actor)...)
-		s.Acquired = r.locks[from:len(r.locks):len(r.locks)]
+// acquire takes in the locks that the actor's statement has just acquired.
+func (w *World) acquire(i int) {
+	w.acquired = nil
+	b := w.shared()
+	if b != nil {
+		w.shown = b.last.shown
 	}
+	switch recording := w.recording(); {
+	case !w.tracks || !recording && !w.lockMonitors:
+	case b != nil:
+		w.acquired = b.last.locks
+	case recording:
+		w.acquired = w.trace.lock(w.db.(LockTracker).Acquired(i))
+	default:
+		w.acquired = append([]Lock(nil), w.db.(LockTracker).Acquired(i)...)
+	}
+}
+
+// lock keeps locks for the run.
+func (r *recorder) lock(locks []Lock) []Lock {
+	from := len(r.locks)
+	r.locks = append(r.locks, locks...)
+	return r.locks[from:len(r.locks):len(r.locks)]
+}
+
+func (r *recorder) add(s *Step) {
+	s.Index = len(r.Steps)
 	r.Steps = append(r.Steps, *s)
 	r.history(s)
 }

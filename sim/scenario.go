@@ -78,7 +78,9 @@ type Setup struct {
 	// Witnesses are names that must be seen at least once over a search.
 	Witnesses []string
 	Faults    Faults
-	MaxSteps  int // a run longer than this is cut and reported as cut; 0 means 10,000
+	// Observe, when set, is told each step of a recorded run, after the monitors have seen it; it may read Committed and Versions.
+	Observe  func(s *Step)
+	MaxSteps int // a run longer than this is cut and reported as cut; 0 means 10,000
 }
 
 // ActorSpec is one actor of a setup.

@@ -133,7 +133,7 @@ func (s *session) request(ctx context.Context, sql string, args []any) (*Result,
 	req.hash = req.hashed()
 	o := s.co.ask(&pending{
 		kind: askSQL, req: req,
-		commit: stmt == stmtCommit && s.tx == 'T', auto: s.tx == 'I' && stmt == stmtOther, reads: s.tx == 'I' && onlyReads(sql),
+		commit: stmt == stmtCommit && s.tx == 'T', plain: stmt == stmtOther, auto: s.tx == 'I' && stmt == stmtOther, reads: s.tx == 'I' && onlyReads(sql),
 		repeatable: s.settings.repeatable(), lockTimeout: s.settings.lockTimeout(), clock: asksTime(sql),
 	})
 	if o.kind == obsLost {

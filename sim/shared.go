@@ -54,6 +54,7 @@ type dbEdge struct {
 	key           uint64
 	to            *dbNode
 	obs           observation // of the reply
+	shown         uint64      // hash of all that a Step shows of it
 	locks         []Lock
 	reads, writes []uint64
 }
@@ -101,25 +102,35 @@ func (g *dbGraph) intern(db Cloner) *dbNode {
 type request struct {
 	op   dbOp
 	i    int
-	req  *Request
+	req  Request
 	code string
 	now  time.Time
 }
 
 // step makes the request of the present node, or finds what came of it.
 func (b *shared) step(key uint64, r request) (Reply, error) {
-	e := b.at.edges.find(key)
-	if e == nil {
-		var err error
-		if e, err = b.graph.explore(b.at, key, r); err != nil {
-			return Reply{}, err
-		}
+	if reply, ok := b.known(key); ok {
+		return reply, nil
+	}
+	e, err := b.graph.explore(b.at, key, &r)
+	if err != nil {
+		return Reply{}, err
 	}
 	b.at, b.last = e.to, e
 	return e.obs.reply, nil
 }
 
-func (g *dbGraph) explore(n *dbNode, key uint64, r request) (*dbEdge, error) {
+// known makes the request if it was made before at the present node.
+func (b *shared) known(key uint64) (Reply, bool) {
+	e := b.at.edges.find(key)
+	if e == nil {
+		return Reply{}, false
+	}
+	b.at, b.last = e.to, e
+	return e.obs.reply, true
+}
+
+func (g *dbGraph) explore(n *dbNode, key uint64, r *request) (*dbEdge, error) {
 	n.mu.Lock()
 	db := n.db.Clone().(Cloner)
 	n.mu.Unlock()
@@ -127,7 +138,7 @@ func (g *dbGraph) explore(n *dbNode, key uint64, r request) (*dbEdge, error) {
 	var err error
 	switch r.op {
 	case opSubmit:
-		reply, err = db.Submit(r.i, *r.req)
+		reply, err = db.Submit(r.i, r.req)
 	case opResume:
 		reply, err = db.Resume(r.i)
 	case opInterrupt:
@@ -143,8 +154,10 @@ func (g *dbGraph) explore(n *dbNode, key uint64, r request) (*dbEdge, error) {
 		return nil, err
 	}
 	e := &dbEdge{key: key, obs: replyObservation(reply)}
+	e.shown = hashShown(e.obs.hash, &reply)
 	if g.locks {
 		e.locks = append(e.locks, db.(LockTracker).Acquired(r.i)...)
+		e.shown = hashLocks(e.shown, e.locks)
 	}
 	if g.prints {
 		reads, writes := db.(Footprinter).Footprint()
@@ -159,7 +172,7 @@ func (b *shared) Submit(i int, req Request) (Reply, error) {
 	if h == 0 {
 		h = req.hashed()
 	}
-	return b.step(mix(h, uint64(i)<<8|uint64(opSubmit)), request{op: opSubmit, i: i, req: &req})
+	return b.step(mix(h, uint64(i)<<8|uint64(opSubmit)), request{op: opSubmit, i: i, req: req})
 }
 
 func (b *shared) Resume(i int) (Reply, error) {
@@ -185,7 +198,12 @@ func (b *shared) SetNow(t time.Time) error {
 	return err
 }
 
-func (b *shared) Woken(buf []int) []int { return append(buf, b.at.woken...) }
+func (b *shared) Woken(buf []int) []int {
+	if buf == nil {
+		return b.at.woken
+	}
+	return append(buf, b.at.woken...)
+}
 
 func (b *shared) Deadlock() []int {
 	n := b.at

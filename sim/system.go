@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"simrun/scheduler"
@@ -32,6 +34,7 @@ type System struct {
 	*plan
 	free     []*World  // released, to be used again
 	recorder *recorder // of the last recorded run
+	hand     hand
 }
 
 // plan is what all forks of a System share. It is not changed after NewSystem, but for the caches, which are safe to share.
@@ -54,6 +57,8 @@ type plan struct {
 	needLocks    bool                // a WholeRun invariant reads the acquired locks
 	lockMonitors bool                // a monitor reads the acquired locks
 	names        [][stepKinds]string // of each actor's choices, but for StepChoose
+	budgets      [faultKinds]uint8
+	panels       *panels // of worlds that share them; nil when each has its own
 	verdicts     verdicts
 	memos        memos
 }
@@ -96,6 +101,9 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 		}
 		p.names = append(p.names, names)
 	}
+	for k := range p.budgets {
+		p.budgets[k] = uint8(min(setup.Faults.budget(fault(k)), math.MaxUint8))
+	}
 	p.verdicts.init()
 	p.memos.init()
 	s := &System{plan: p}
@@ -106,6 +114,7 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 		if opts.Share {
 			p.cloner = share(p.cloner, setup.Actors, p.tracks, p.prints)
 			p.backend = p.cloner
+			p.panels = &panels{plan: p}
 		}
 	}
 	return s, nil
@@ -191,7 +200,7 @@ const controlMax = 1 << 17
 // Trim forgets the control states of actors that have very many. Worlds that exist stay valid; to be called between runs.
 func (s *System) Trim() {
 	for i, g := range s.graphs {
-		if g.size.Load() > controlMax {
+		if g.size.Load() > controlMax || g.sets() > controlMax {
 			s.graphs[i] = newGraph(g.spec)
 		}
 	}
@@ -200,13 +209,12 @@ func (s *System) Trim() {
 // start makes a world at the beginning of a run. A backend that cannot be copied is reset.
 func (s *System) start() *World {
 	w := s.blank()
-	*w = World{plan: s.plan, actors: w.actors, monitors: w.monitors, step: w.step, seen: w.seen[:0], woken: w.woken[:0],
-		reads: w.reads[:0], writes: w.writes[:0]}
+	*w = World{plan: s.plan, hand: &s.hand, actors: w.actors, feet: w.feet}
 	clear(w.actors)
 	w.now = Epoch.UnixNano()
 	w.changed = true
 	if s.cloner != nil {
-		w.db = s.cloner.Clone()
+		w.copyDB(s.cloner)
 	} else {
 		w.db = s.backend
 		if err := w.db.Reset(); err != nil {
@@ -218,9 +226,7 @@ func (s *System) start() *World {
 			return w
 		}
 	}
-	for k, i := range s.monitored {
-		w.monitors[k] = s.setup.Invariants[i].Monitor()
-	}
+	w.panel = s.firstPanel()
 	if s.opts.Record {
 		w.trace = s.record(w)
 	}
@@ -241,15 +247,41 @@ func (s *System) blank() *World {
 		s.free = s.free[:n-1]
 		return w
 	}
-	w := &World{plan: s.plan}
-	w.actors = make([]actor, len(s.setup.Actors))
-	if s.watched {
-		w.step = &Step{}
+	box := new(worldBox)
+	w := &box.World
+	if n := len(s.setup.Actors); n <= len(box.room) {
+		w.actors = box.room[:n:n]
+	} else {
+		w.actors = make([]actor, n)
 	}
-	if n := len(s.monitored); n > 0 {
-		w.monitors = make([]Monitor, n)
+	if s.prints {
+		w.feet = &feet{}
 	}
 	return w
+}
+
+// worldBox is a World with room for its actors.
+type worldBox struct {
+	World
+	room [6]actor
+}
+
+// copyDB gives the world a copy of a database.
+func (w *World) copyDB(db Cloner) {
+	if b, ok := db.(*shared); ok {
+		w.spot = *b
+		w.db = &w.spot
+		return
+	}
+	w.db = db.Clone()
+}
+
+// shared returns the world's database if it is a shared one, else nil.
+func (w *World) shared() *shared {
+	if w.spot.graph == nil {
+		return nil
+	}
+	return &w.spot
 }
 
 // Clone is scheduler.System's. A clone of an initial world begins a run, with a trace when runs are recorded; other clones have
@@ -262,15 +294,15 @@ func (s *System) Clone(w *World) *World {
 		panic("sim: a world on this backend cannot be copied")
 	}
 	c := s.blank()
-	actors, monitors, seen, woken, reads, writes, step := c.actors, c.monitors, c.seen, c.woken, c.reads, c.writes, c.step
+	actors, feet := c.actors, c.feet
 	*c = *w
-	c.actors, c.monitors, c.step = actors, monitors, step
+	c.actors, c.feet = actors, feet
 	copy(c.actors, w.actors)
-	copy(c.monitors, w.monitors)
-	c.woken = append(woken[:0], w.woken...)
-	c.seen, c.reads, c.writes = seen[:0], reads[:0], writes[:0]
-	c.trace, c.template = nil, false
-	c.db = w.db.(Cloner).Clone()
+	c.seen, c.trace, c.template = nil, nil, false
+	if s.panels == nil && c.panel != nil {
+		c.panel = &panel{monitors: slices.Clone(w.panel.monitors)}
+	}
+	c.copyDB(w.db.(Cloner))
 	return c
 }
 
@@ -282,7 +314,7 @@ func (s *System) Release(w *World) {
 	if s.cloner == nil || len(s.free) >= freeMax {
 		return
 	}
-	w.db, w.trace = nil, nil
+	w.db, w.spot, w.panel, w.trace = nil, shared{}, nil, nil
 	s.free = append(s.free, w)
 }
 
@@ -296,12 +328,14 @@ func (s *System) Fingerprint(w *World) uint64 {
 		if a.status == asleep {
 			h = mix(h, uint64(a.wakeAt))
 		}
-		if a.factHash != 0 {
-			h = mix(h, a.factHash)
+		if a.facts.hash != 0 {
+			h = mix(h, a.facts.hash)
 		}
 	}
-	for _, m := range w.monitors {
-		h = mix(h, m.Hash())
+	if w.panel != nil {
+		for k := range w.panel.monitors {
+			h = mix(h, w.panel.hash(k))
+		}
 	}
 	for _, n := range w.used {
 		h = h*31 + uint64(n)

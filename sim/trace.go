@@ -66,7 +66,7 @@ type Step struct {
 	// a trace, where it would show later states.
 	Changed   bool
 	Committed View
-	// Versions lists row versions as they are after the step, for the monitors of a recorded run on a backend that can.
+	// Versions lists row versions as they are after the step, for Setup.Observe, on a backend that can.
 	Versions RowVersions
 	// Acquired are the locks that the session acquired in this step, in order, when the backend tells them.
 	Acquired []Lock

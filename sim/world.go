@@ -12,7 +12,9 @@ var ErrCrashed = errors.New("crashed")
 // World is the state of a run: a database, its actors and all that invariants remember.
 type World struct {
 	*plan
+	*hand
 	db     Backend
+	spot   shared // what db is when databases are shared
 	actors []actor
 	now    int64 // nanoseconds since 1970
 	used   [faultKinds]uint8
@@ -21,27 +23,35 @@ type World struct {
 
 	template bool // an initial world, which runs begin with clones of
 
-	cycle    []int // a closed wait cycle: nothing else moves before a victim is chosen
-	woken    []int // sessions whose wait is over and that have not gone on
-	monitors []Monitor
+	cycle []int  // a closed wait cycle: nothing else moves before a victim is chosen; never changed in place
+	woken []int  // sessions whose wait is over and that have not gone on; never changed in place
+	panel *panel // the monitors; nil when there are none
 
 	committed uint64 // CommittedFingerprint, when the backend has it
 	changed   bool   // the state invariants have to be looked at again
+	fatal     bool   // the step itself broke it, not the state that it led to
 	broken    string // invariant that is violated; detail says why
 	detail    string
-	fatal     bool  // the step itself broke it, not the state that it led to
 	err       error // the run cannot go on
 
 	// Of the last choice only.
-	seen          []string // witnesses
-	reads, writes []uint64 // footprint
-	asked         *pending // the request that the present step is about; nil when it is about none
-	chosen        int32    // the value of a StepChoose
-	yielding      bool     // the present step is a deadlock's victim, and another of its cycle had a short lock_timeout
-	tangled       bool     // a wait began or ended otherwise than by a wake-up: there may be a cycle
+	seen []string // witnesses
+	feet *feet    // footprint; nil when nobody asks for it
 
 	trace *recorder // nil when nothing is recorded
-	step  *Step     // what monitors see, reused; nil when nobody watches
+}
+
+// hand is what a System needs while it makes a choice, and forgets after it. Worlds have the one of the System that made
+// their last choice.
+type hand struct {
+	step     Step     // what monitors and the trace see
+	asked    *pending // the request that the present step is about; nil when it is about none
+	chosen   int32    // the value of a StepChoose
+	yielding bool     // the present step is a deadlock's victim, and another of its cycle had a short lock_timeout
+	tangled  bool     // a wait began or ended otherwise than by a wake-up: there may be a cycle
+	acquired []Lock   // locks that the present step's statement acquired
+	shown    uint64   // hash of what a Step shows of the reply, when databases are shared
+	told     uint64   // hash of the events of the present step
 }
 
 type actorStatus uint8
@@ -54,23 +64,24 @@ const (
 )
 
 type actor struct {
-	at       *node
+	at       *node // the graph's start when it crashed for good
+	facts    *facts
+	wakeAt   int64
 	status   actorStatus
 	tx       byte // as Reply.Tx
-	lose     bool // the connection will be lost when the blocked statement completes
 	restarts uint8
-	wakeAt   int64
-	facts    *fact
-	factHash uint64
-	err      error
+	lose     bool // the connection will be lost when the blocked statement completes
 }
 
-// fact is a list of the last values that an actor told, newest first; it is never changed.
-type fact struct {
-	key   string
-	value any
-	hash  uint64
-	next  *fact
+// err is what an actor that has ended has returned.
+func (a *actor) err() error {
+	switch {
+	case a.status != ended:
+		return nil
+	case a.at.done:
+		return a.at.err
+	}
+	return ErrCrashed
 }
 
 // Err says why the run could not go on; nil when it could. A violation is no such reason.
@@ -92,30 +103,34 @@ func (w *World) breaks(invariant, detail string) {
 // begin starts the actor's code, in its first process or after a crash.
 func (w *World) begin(i int) (events []Event) {
 	a := &w.actors[i]
-	*a = actor{at: w.graphs[i].start, tx: 'I', restarts: a.restarts, facts: a.facts, factHash: a.factHash}
+	*a = actor{at: w.graphs[i].start, tx: 'I', restarts: a.restarts, facts: a.facts}
+	if a.facts == nil {
+		a.facts = w.graphs[i].nothing
+	}
 	return w.deliver(i, &startObservation)
 }
 
 // deliver gives an observation to an actor, answers what needs no choice, and leaves it at its next request.
 func (w *World) deliver(i int, o *observation) (events []Event) {
 	a := &w.actors[i]
+	w.told = 0
 	for {
 		e := a.at.answer(o)
 		if e.err != nil {
 			w.fail(e.err)
 			return events
 		}
-		if len(events) == 0 {
-			events = e.events
-		} else if len(e.events) > 0 {
-			events = append(append([]Event(nil), events...), e.events...)
-		}
-		if e.told {
-			w.hear(a, e.events)
+		if len(e.events) > 0 {
+			w.hear(a, e)
+			if len(events) == 0 {
+				events = e.events
+			} else {
+				events = append(append([]Event(nil), events...), e.events...)
+			}
 		}
 		a.at = e.to
 		if a.at.done {
-			w.end(i, a.at.err)
+			w.end(i)
 			return events
 		}
 		a.status = ready
@@ -138,49 +153,25 @@ func (w *World) deliver(i int, o *observation) (events []Event) {
 }
 
 // hear takes in what an actor told.
-func (w *World) hear(a *actor, events []Event) {
-	for i := range events {
-		switch e := &events[i]; e.Kind {
-		case EventWitness:
-			w.seen = append(w.seen, e.Name)
-		case EventNote:
-			w.changed = w.changed || w.stateful
-			a.facts = a.facts.with(e.Name, e.Value)
-			a.factHash = 0
-			for f := a.facts; f != nil; f = f.next {
-				a.factHash += f.hash // the order in which keys were told does not matter
-			}
+func (w *World) hear(a *actor, e *edge) {
+	w.told = mix(w.told, e.full)
+	if len(e.witnesses) > 0 {
+		if len(w.seen) == 0 {
+			w.seen = e.witnesses
+		} else {
+			w.seen = append(w.seen[:len(w.seen):len(w.seen)], e.witnesses...)
 		}
 	}
-}
-
-// with returns the list with the key's value replaced.
-func (f *fact) with(key string, value any) *fact {
-	out := &fact{key: key, value: value, hash: hashAny(hashString(41, key), value)}
-	for g := f; g != nil; g = g.next {
-		if g.key == key {
-			out.next = f.without(key)
-			return out
-		}
+	if e.notes {
+		w.changed = w.changed || w.stateful
+		a.facts = a.facts.with(e)
 	}
-	out.next = f
-	return out
-}
-
-func (f *fact) without(key string) *fact {
-	if f == nil || f.key == key {
-		if f == nil {
-			return nil
-		}
-		return f.next
-	}
-	return &fact{key: f.key, value: f.value, hash: f.hash, next: f.next.without(key)}
 }
 
 // end is the end of an actor: its connection is closed.
-func (w *World) end(i int, err error) {
-	a := &w.actors[i]
-	a.status, a.err = ended, err
+func (w *World) end(i int) {
+	w.actors[i].status = ended
+	err := w.actors[i].err()
 	if !w.setup.Actors[i].Daemon {
 		w.done++
 	}
@@ -215,27 +206,19 @@ func (w *World) Now() time.Time { return time.Unix(0, w.now).UTC() }
 // Done is View's.
 func (w *World) Done(name string) (bool, error) {
 	i := w.index(name)
-	return w.actors[i].status == ended, w.actors[i].err
+	return w.actors[i].status == ended, w.actors[i].err()
 }
 
 // Fact is View's.
 func (w *World) Fact(name, key string) (any, bool) {
-	for f := w.actors[w.index(name)].facts; f != nil; f = f.next {
-		if f.key == key {
-			return f.value, true
-		}
-	}
-	return nil, false
+	return w.actors[w.index(name)].facts.get(key)
 }
 
 // Facts is View's.
 func (w *World) Facts(key string, see func(actor string, value any)) {
 	for i := range w.actors {
-		for f := w.actors[i].facts; f != nil; f = f.next {
-			if f.key == key {
-				see(w.setup.Actors[i].Name, f.value)
-				break
-			}
+		if value, ok := w.actors[i].facts.get(key); ok {
+			see(w.setup.Actors[i].Name, value)
 		}
 	}
 }

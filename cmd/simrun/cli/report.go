@@ -85,7 +85,7 @@ func (a *app) page(c *cobra.Command, file *replay.File, path string) (*reports.P
 			actors = append(actors, a.Name)
 		}
 		recorder = reports.NewRecorder(tablesOf(setup.Schema), actors)
-		setup.Invariants = append(setup.Invariants, recorder.Invariant())
+		setup.Observe = recorder.Observe
 		db, err := open(setup)
 		if err == nil {
 			recorder.Start(db)
