@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	schema  = "CREATE TABLE a (k int PRIMARY KEY, v int NOT NULL); CREATE TABLE log (id int PRIMARY KEY, v int NOT NULL)"
-	seed    = "INSERT INTO a SELECT g, 0 FROM generate_series(0, 99) g"
+	schema = "CREATE TABLE a (k int PRIMARY KEY, v int NOT NULL); CREATE TABLE log (id int PRIMARY KEY, v int NOT NULL);" +
+		"CREATE TABLE queue (id int PRIMARY KEY, v int NOT NULL)"
+	seed    = "INSERT INTO a SELECT g, 0 FROM generate_series(0, 99) g; INSERT INTO queue SELECT k, v FROM a"
 	clients = 4 // sessions in turn
 	batch   = 100
 )
@@ -57,62 +58,11 @@ func submit(db sim.Backend, session int, sql string, args ...any) error {
 	return nil
 }
 
-// kinds measures the model alone.
-var kinds = Group{"model", "statements on the model, by kind, on one core; each in a transaction of its own unless it says otherwise",
-	func(context.Context, Options) ([]Member, func(), error) {
-		var members []Member
-		add := func(name string, do func(db sim.Backend, i int) error, undo func(db sim.Backend) error) {
-			members = append(members, Member{name, "statements/s", func(ctx context.Context, per time.Duration) (int, time.Duration, error) {
-				db, err := open(sim.NewModel(setup()))
-				if err != nil {
-					return 0, 0, err
-				}
-				defer db.Shutdown()
-				total, spent := 0, time.Duration(0)
-				for spent < per {
-					n, took, err := loop(ctx, min(per, 20*time.Millisecond), batch, func() error {
-						for range batch {
-							if err := do(db, total); err != nil {
-								return err
-							}
-							total++
-						}
-						return nil
-					})
-					if err != nil {
-						return 0, 0, err
-					}
-					_, spent = n, spent+took
-					if undo != nil {
-						if err := undo(db); err != nil {
-							return 0, 0, err
-						}
-					}
-				}
-				return total, spent, nil
-			}})
-		}
-		vacuum := func(db sim.Backend) error { return submit(db, 0, "VACUUM a") }
-		add("SELECT by key", func(db sim.Backend, i int) error { return submit(db, 0, "SELECT v FROM a WHERE k = $1", i%100) }, nil)
-		add("SELECT of 100 rows", func(db sim.Backend, _ int) error { return submit(db, 0, "SELECT sum(v) FROM a") }, nil)
-		add("UPDATE by key", func(db sim.Backend, i int) error { return submit(db, 0, "UPDATE a SET v = v + 1 WHERE k = $1", i%100) }, vacuum)
-		add("INSERT", func(db sim.Backend, i int) error { return submit(db, 0, "INSERT INTO log VALUES ($1, 0)", i) },
-			func(db sim.Backend) error {
-				return errors.Join(submit(db, 0, "DELETE FROM log"), submit(db, 0, "VACUUM log"))
-			})
-		add("BEGIN and COMMIT", func(db sim.Backend, i int) error { return submit(db, 0, []string{"BEGIN", "COMMIT"}[i%2]) }, nil)
-		return members, func() {}, nil
-	}}
-
 // statements measures one workload on the model, in lock-step, on the server through simrun, and through pgx alone.
 var statements = Group{"statements", "the same statements (BEGIN, SELECT, UPDATE, COMMIT of four sessions in turn) through pgx alone, in lock-step, on the server, on the model",
 	func(ctx context.Context, o Options) (members []Member, done func(), err error) {
-		var closers []func()
-		done = func() {
-			for i := len(closers) - 1; i >= 0; i-- {
-				closers[i]()
-			}
-		}
+		var closers closers
+		done = closers.close
 		defer func() {
 			if err != nil {
 				done()
@@ -151,13 +101,9 @@ var statements = Group{"statements", "the same statements (BEGIN, SELECT, UPDATE
 		if o.Postgres == "none" {
 			return members, done, backend("model", sim.NewModel)
 		}
-		server, err := postgres.Open(ctx, o.Postgres)
+		server, err := openServer(ctx, o, &closers)
 		if err != nil {
-			return nil, nil, fmt.Errorf("no server (--postgres none leaves it out): %w", err)
-		}
-		closers = append(closers, func() { _ = server.Close() })
-		if o.Note != nil {
-			o.Note("PostgreSQL %d", server.Version()/10000)
+			return nil, nil, err
 		}
 		if err := throughPgx(ctx, server, through, &closers); err != nil {
 			return nil, nil, err
@@ -171,25 +117,56 @@ var statements = Group{"statements", "the same statements (BEGIN, SELECT, UPDATE
 		return members, done, backend("model", sim.NewModel)
 	}}
 
-func throughPgx(ctx context.Context, server *postgres.Server, through func(string, func(int, call) error), closers *[]func()) error {
+// closers are what is to be closed at the end, the last first.
+type closers []func()
+
+func (c *closers) close() {
+	for i := len(*c) - 1; i >= 0; i-- {
+		(*c)[i]()
+	}
+}
+
+// openServer opens the server that the options name.
+func openServer(ctx context.Context, o Options, closers *closers) (*postgres.Server, error) {
+	server, err := postgres.Open(ctx, o.Postgres)
+	if err != nil {
+		return nil, fmt.Errorf("no server (--postgres none leaves it out): %w", err)
+	}
+	*closers = append(*closers, func() { _ = server.Close() })
+	if o.Note != nil {
+		o.Note("PostgreSQL %d", server.Version()/10000)
+	}
+	return server, nil
+}
+
+// connect makes connections to a new database with the schema and the seed.
+func connect(ctx context.Context, server *postgres.Server, n int, closers *closers) ([]*pgx.Conn, error) {
 	name, err := server.CreateDatabase()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	*closers = append(*closers, func() { _ = server.DropDatabase(name) })
 	var conns []*pgx.Conn
-	for range clients {
+	for range n {
 		c, err := pgx.Connect(ctx, server.URL(name))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		*closers = append(*closers, func() { _ = c.Close(context.Background()) })
 		conns = append(conns, c)
 	}
 	for _, sql := range []string{schema, seed} {
 		if _, err := conns[0].Exec(ctx, sql); err != nil {
-			return err
+			return nil, err
 		}
+	}
+	return conns, nil
+}
+
+func throughPgx(ctx context.Context, server *postgres.Server, through func(string, func(int, call) error), closers *closers) error {
+	conns, err := connect(ctx, server, clients, closers)
+	if err != nil {
+		return err
 	}
 	through("pgx", func(session int, c call) error {
 		var args []any
