@@ -204,6 +204,7 @@ func cursorInvariants(first cursors) []sim.Invariant {
 		sim.Invariant{Name: "Lockstep", ID: "I-5", Doc: "slot = generation mod slot_count, for the cursor and for every ledger row", SQL: lockstepSQL()},
 		sim.Invariant{Name: "Fence", ID: "I-18", Doc: "after the flip nothing an old binary reads lets it advance, route or prune", SQL: fenceSQL()},
 		contiguous(first), mixedFleet(first), awareNeverBreaks(), singleReport(), serializerHeld(), idempotent(), boundedWait(), understood(),
+		quietLedger(),
 		invariants.NoDeadlock(),
 		invariants.LockOrder(),
 	)

@@ -118,6 +118,7 @@ func jobInvariants(first cursors, finished int64) []sim.Invariant {
 		{Name: "ProofSound", ID: "I-24", Doc: "closures and claims correspond one to one, so that the count proofs of prune are proofs", SQL: proofSQL},
 		{Name: "OneGeneration", ID: "I-8", Doc: "a slot holds rows only of the generation under which it was last open", SQL: oneGenerationSQL()},
 		{Name: "Stamped", ID: "I-6", Doc: "before the flip the open queue slot carries its generation, by which a 0.6.2 prune spares it", SQL: stampedSQL},
+		routeFresh(first),
 		watchEmptyTarget(first),
 		{Name: "OpenSlotSafe", ID: "I-6", Kind: sim.Monitored, Monitor: func() sim.Monitor { return &acting{&first, openSlotTruncated} },
 			Doc: "no prune truncates the slot that is open"},

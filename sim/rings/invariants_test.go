@@ -155,6 +155,9 @@ func TestMonitorsFire(t *testing.T) {
 	holds := func(actor int, ring, mode string) *sim.Step {
 		return &sim.Step{Actor: actor, Events: told(noteHold, hold{ring, mode}), Reply: reply('T')}
 	}
+	wrote := func(actor int, sql, tag string) *sim.Step {
+		return &sim.Step{Actor: actor, SQL: sql, Reply: sim.Reply{Tx: 'T', Result: &sim.Result{Tag: tag}}}
+	}
 	refusedStep := &sim.Step{Actor: 1, SQL: "SELECT pg_try_advisory_xact_lock(hashtextextended('ring_rotation:queue', 0))",
 		Reply: sim.Reply{Tx: 'T', Result: newFixtureResult(t)}}
 	for _, c := range []struct {
@@ -182,6 +185,18 @@ func TestMonitorsFire(t *testing.T) {
 		{"rings/autoflip", "AutoStable", []*sim.Step{
 			{Actor: 0, Events: told(noteFleet, fleetSeen{micro(0), true}), Now: at(0)}, {Actor: 0, Events: told(noteFleet, fleetSeen{At: -1}), Now: at(60)},
 			outcome(0, Outcome{Kind: Flipped})}},
+		{"rings/prune", "QuietLedger", []*sim.Step{
+			wrote(0, "UPDATE queue_ring_state SET current_slot = $1 WHERE singleton", "UPDATE 1"), // under the columns' discipline
+			holds(0, "queue", ledger),
+			wrote(0, "UPDATE queue_ring_slots SET generation = $1 WHERE slot = $2", "UPDATE 0"),
+			wrote(0, "UPDATE claim_ring_slots SET batch_cursor_seq = 0 WHERE slot = $1", "UPDATE 1"),
+			wrote(0, "INSERT INTO queue_ring_rotations (generation, slot) VALUES ($1, $2) ON CONFLICT (generation) DO NOTHING", "INSERT 0 1"),
+			{Actor: 0, Reply: reply('I')},
+			wrote(0, "DELETE FROM lease_ring_rotations WHERE generation < 3", "DELETE 2"), // a fold
+			holds(1, "queue", ledger),
+			wrote(1, "UPDATE queue_ring_slots SET generation = $1 WHERE slot = $2", "UPDATE 1")}},
+		{"rings/prune", "QuietLedger", []*sim.Step{holds(1, "queue", ledger),
+			wrote(1, "INSERT INTO queue_terminal_rollups AS r (queue) VALUES ($1) ON CONFLICT (queue) DO UPDATE SET queue = $1", "INSERT 0 1")}},
 		{"rings/fold", "ExactReads", []*sim.Step{
 			{Actor: 3, Events: []sim.Event{{Kind: sim.EventCall, Name: "count"}}}, outcome(3, Outcome{Kind: Counted, N: 4}),
 			{Actor: 3, Events: []sim.Event{{Kind: sim.EventCall, Name: "count"}}}, outcome(3, Outcome{Kind: Counted, N: 5})}},
@@ -226,6 +241,19 @@ func TestCommittedMonitorsFire(t *testing.T) {
 			}
 			flipped := &sim.Step{Actor: 4, Events: told(noteOutcome, Outcome{Kind: Flipped})}
 			return []*sim.Step{gate(100), flipped, gate(30), flipped}
+		}},
+		{"rings/prune", "RouteFresh", `INSERT INTO queue_ring_rotations VALUES (3, 1)`, func(v sim.View) []*sim.Step { // from (0, 2)
+			step := func(actor int, sql string, args ...any) *sim.Step {
+				return &sim.Step{Actor: actor, SQL: sql, Args: args, Reply: sim.Reply{Tx: 'T', Result: &sim.Result{}}}
+			}
+			const insert = "INSERT INTO ready_entries (ready_slot, ready_generation) VALUES ($1, $2)"
+			return []*sim.Step{step(0, "begin"), {Actor: 1, SQL: "commit", Committed: v, Reply: sim.Reply{Tx: 'I'}},
+				step(0, insert, 0, int64(2)), step(0, insert, 1, int64(3)), // before the rotation, after it: its transaction began before
+				step(1, "begin"), step(1, insert, 1, int64(3)), step(1, insert, 0, int64(2))} // not so this one's
+		}},
+		{"rings/prune", "RouteFresh", "", func(v sim.View) []*sim.Step {
+			return []*sim.Step{{Actor: 0, SQL: "INSERT INTO ready_entries (ready_slot, ready_generation) VALUES ($1, $2)", Args: []any{1, int64(2)},
+				Reply: sim.Reply{Tx: 'I', Result: &sim.Result{}}}}
 		}},
 		{"rings/expand", "Floor", `INSERT INTO runtime_instances VALUES ('ancient', '0.6.1', true, now())`, func(v sim.View) []*sim.Step {
 			return []*sim.Step{{Committed: v, Events: told(noteOutcome, Outcome{Kind: Refused})},
