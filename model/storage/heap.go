@@ -17,17 +17,28 @@ func (s stamp) committed() bool { return s&committedBit != 0 }
 func (s stamp) csn() uint64     { return uint64(s &^ committedBit) }
 func (s stamp) xid() XID        { return XID(s) }
 
-// version is a row version.
+// version is a row version. Most are settled: everybody sees them, and nobody is about to change them.
 type version struct {
-	tid        TID
-	row        *Row
+	tid TID
+	row *Row
+	*flux
+}
+
+// flux is what a version is going through.
+type flux struct {
+	by         uint64 // the owner, as of a chunk
 	xmin, xmax stamp
 	cmin, cmax CommandID
 	next, prev TID      // the versions an UPDATE made of this one, and this one of; 0 when none, or no longer kept
 	lockers    []locker // transactions in progress that hold row locks, ascending by xid; never changed in place
 	end        endKind
 	indexed    uint8 // how many of the indexes have it; allIndexes when insertion is over
+	free       *flux // of one that is not in use: the next, of which there are left
+	left       int
 }
+
+// settled is the flux of versions that go through nothing. It is never written to.
+var settled = &flux{indexed: allIndexes}
 
 // endKind says how xmax ended a version.
 type endKind uint8
@@ -49,7 +60,7 @@ type locker struct {
 
 // hot reports whether a fingerprint must look at the version each time: it refers to transactions or other versions.
 func (v *version) hot() bool {
-	return v.xmin != 0 || v.xmax != 0 || v.next != 0 || v.prev != 0 || v.lockers != nil || v.indexed != allIndexes
+	return v.flux != settled && (v.xmin != 0 || v.xmax != 0 || v.next != 0 || v.prev != 0 || v.lockers != nil || v.indexed != allIndexes)
 }
 
 // committed reports whether a transaction that began now would see the version.
@@ -101,6 +112,8 @@ type relation struct {
 	hotBy []int       // columns of all indexes
 
 	chunks       []*chunk
+	free         *flux // for the next use
+	hint         int   // the chunk of the last version that was got for writing
 	chunksShared bool
 	rows         int // versions in the heap
 	lastTID      TID
@@ -118,6 +131,7 @@ func (r *relation) copy(owner uint64) *relation {
 	*c = *r
 	c.owner = owner
 	c.chunksShared, c.indexShared, c.stats.shared = true, true, true
+	c.free = nil
 	return c
 }
 
@@ -180,6 +194,15 @@ func (r *Row) Hash() uint64 {
 // chunkOf returns the index of the chunk that has or would have tid.
 func (r *relation) chunkOf(tid TID) int {
 	lo, hi := 0, len(r.chunks)
+	if hi == 0 || tid > r.lastTID {
+		return hi
+	}
+	// Most operations are at the end of the heap, or where the last one was.
+	if r.chunks[hi-1].v[0].tid <= tid {
+		lo = hi - 1
+	} else if h := r.hint; h < hi && r.chunks[h].holds(tid) {
+		return h
+	}
 	for lo < hi {
 		m := (lo + hi) / 2
 		if c := r.chunks[m]; c.v[len(c.v)-1].tid < tid {
@@ -191,9 +214,20 @@ func (r *relation) chunkOf(tid TID) int {
 	return lo
 }
 
+// holds reports whether tid is between the first and the last of the chunk.
+func (c *chunk) holds(tid TID) bool { return c.v[0].tid <= tid && tid <= c.v[len(c.v)-1].tid }
+
 // place returns the index of tid in the chunk, or where it would be.
 func (c *chunk) place(tid TID) int {
 	lo, hi := 0, len(c.v)
+	if hi > 0 && tid >= c.v[0].tid {
+		if d := int(tid - c.v[0].tid); d < hi {
+			if c.v[d].tid == tid {
+				return d // none is missing before it
+			}
+			hi = d
+		}
+	}
 	for lo < hi {
 		m := (lo + hi) / 2
 		if c.v[m].tid < tid {
@@ -242,6 +276,61 @@ func (r *relation) ownChunks() {
 
 // wget returns a version for writing, or nil. The pointer is good until the next change of the heap.
 func (r *relation) wget(tid TID) *version {
+	v := r.slot(tid)
+	if v != nil {
+		r.own(v)
+	}
+	return v
+}
+
+// own makes the flux of a version from slot one that may be written to.
+func (r *relation) own(v *version) {
+	if v.by != r.owner {
+		f := r.newFlux()
+		*f = *v.flux
+		f.by = r.owner
+		v.flux = f
+	}
+}
+
+func (r *relation) newFlux() *flux {
+	f := r.free
+	if f == nil {
+		return new(flux)
+	}
+	r.free = f.free
+	return f
+}
+
+// keepFlux is how many are kept for the next use.
+const keepFlux = 16
+
+// freeFlux takes its flux from a version, which has been settled or dropped.
+func (r *relation) freeFlux(v *version) {
+	f := v.flux
+	v.flux = settled
+	if f.by != r.owner {
+		return
+	}
+	left := 0
+	if r.free != nil {
+		left = r.free.left + 1
+	}
+	if left < keepFlux {
+		*f = flux{free: r.free, left: left}
+		r.free = f
+	}
+}
+
+// rest takes its flux from a version from slot that goes through nothing any more.
+func (r *relation) rest(v *version) {
+	if !v.hot() {
+		r.freeFlux(v)
+	}
+}
+
+// slot returns a version of which row and flux may be replaced, or nil.
+func (r *relation) slot(tid TID) *version {
 	i := r.chunkOf(tid)
 	if i == len(r.chunks) {
 		return nil
@@ -250,14 +339,17 @@ func (r *relation) wget(tid TID) *version {
 	if j == len(r.chunks[i].v) || r.chunks[i].v[j].tid != tid {
 		return nil
 	}
+	r.hint = i
 	return &r.wchunk(i).v[j]
 }
 
 // add appends a version and returns it for writing.
-func (r *relation) add(v version) *version {
+func (r *relation) add(row *Row, f flux) *version {
 	r.edits++
 	r.lastTID++
-	v.tid = r.lastTID
+	v := version{r.lastTID, row, r.newFlux()}
+	*v.flux = f
+	v.by = r.owner
 	r.rows++
 	n := len(r.chunks)
 	if n == 0 || len(r.chunks[n-1].v) >= chunkMax {
@@ -292,6 +384,7 @@ func (r *relation) remove(tid TID) {
 	if r.index != nil {
 		r.indexRemove(&c.v[j])
 	}
+	r.freeFlux(&c.v[j])
 	r.edits++
 	r.rows--
 	copy(c.v[j:], c.v[j+1:])

@@ -66,7 +66,7 @@ func (x *Exec) insert(snap Snapshot, t TableID, row *Row, arbiters []int, specul
 					return 0, 0, err
 				}
 			}
-			o.made = r.add(version{row: row, xmin: stamp(xid), cmin: snap.cid}).tid
+			o.made = r.add(row, flux{xmin: stamp(xid), cmin: snap.cid}).tid
 			s.log(wInsert, t, o.made)
 			s.cidUsed = true
 			o.phase, o.index = adding, 0
@@ -82,7 +82,7 @@ func (x *Exec) insert(snap Snapshot, t TableID, row *Row, arbiters []int, specul
 		if lost {
 			// Somebody was faster with an arbiter's key while another index made us wait: take the row back and look again.
 			r := st.wrelation(t)
-			st.drop(r, r.wget(o.made))
+			st.drop(r, r.get(o.made))
 			own(&s.shared, ownWrites, &s.writes)
 			i := slices.Index(s.writes, write{wInsert, t, o.made})
 			s.writes = slices.Delete(s.writes, i, i+1)
@@ -398,7 +398,7 @@ func (x *Exec) end(s *session, r *relation, o *op, snap Snapshot, mode RowLock, 
 	if len(lockers) == 1 && lockers[0].mode != KeyShare {
 		lockers = []locker{{lockers[0].xid, KeyShare}}
 	}
-	n := r.add(version{row: row, xmin: stamp(xid), cmin: snap.cid, prev: tid, lockers: lockers})
+	n := r.add(row, flux{xmin: stamp(xid), cmin: snap.cid, prev: tid, lockers: lockers})
 	made := n.tid
 	if hot {
 		n.indexed = allIndexes

@@ -222,6 +222,12 @@ func (x *Exec) waitXID(s *session, xid XID, try bool) (bool, error) {
 func (x *Exec) lockVersion(s *session, r *relation, tid TID, mode RowLock) {
 	xid := x.st.assignXID(s)
 	v := r.wget(tid)
+	if len(v.lockers) == 0 {
+		v.lockers = []locker{{xid, mode}}
+		s.log(wLock, r.id, tid)
+		x.st.touchRow(r, tid, true)
+		return
+	}
 	i, have := slices.BinarySearchFunc(v.lockers, xid, func(l locker, x XID) int { return int(l.xid) - int(x) })
 	if have && v.lockers[i].mode >= mode {
 		return

@@ -158,8 +158,9 @@ func (st *State) resettle(r *relation) {
 		for j := range r.chunks[i].v {
 			v := &r.chunks[i].v[j]
 			if v.xmin.committed() && (len(snaps) == 0 || v.xmin.csn() <= snaps[0]) {
-				v = &r.wchunk(i).v[j]
+				v = r.wget(v.tid)
 				v.xmin = 0
+				r.rest(v)
 			}
 			if v.xmin.committed() {
 				st.recordUnsettled(v.xmin.csn(), write{wInsert, r.id, v.tid})
@@ -175,7 +176,7 @@ func (st *State) resettle(r *relation) {
 		}
 	}
 	for _, tid := range gone {
-		st.drop(r, r.wget(tid))
+		st.drop(r, r.get(tid))
 	}
 }
 
@@ -321,6 +322,7 @@ func (x *Exec) replaceRows(s *session, t TableID) *relation {
 	st := x.st
 	r := st.wrelation(t)
 	old := *r
+	old.free = nil
 	st.logSchema(s, undo{kind: undoRows, rel: t, old: &old})
 	r.chunks, r.index, r.rows = nil, nil, 0
 	r.chunksShared = false
@@ -361,7 +363,7 @@ func (x *Exec) Rewrite(t TableID, f func(*Row) (*Row, error)) error {
 		xid := s.subs[s.level()].xid
 		s.cidUsed = true
 		for _, row := range rows {
-			v := r.add(version{row: row, xmin: stamp(xid), cmin: s.cid, indexed: allIndexes})
+			v := r.add(row, flux{xmin: stamp(xid), cmin: s.cid, indexed: allIndexes})
 			s.log(wNewVersion, t, v.tid)
 		}
 		return 0, nil

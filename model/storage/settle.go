@@ -48,12 +48,17 @@ func (st *State) settleCommit(s *session) {
 			r.stats.Deleted++
 			r.stats.Live--
 		}
-		v := r.wget(w.tid)
+		v := r.slot(w.tid)
 		if v == nil {
 			continue
 		}
 		switch w.kind {
 		case wInsert, wNewVersion:
+			if len(snaps) == 0 && len(v.lockers) == 0 && v.xmax == 0 && v.indexed == allIndexes {
+				r.freeFlux(v)
+				continue
+			}
+			r.own(v)
 			if len(v.lockers) > 0 {
 				v.lockers = st.without(v.lockers, s.id, 0)
 			}
@@ -62,19 +67,20 @@ func (st *State) settleCommit(s *session) {
 			}
 			if len(snaps) == 0 {
 				v.xmin, v.cmin, v.prev = 0, 0, 0
+				r.rest(v)
 				continue
 			}
 			v.xmin, v.cmin = committedBit|stamp(st.csn), 0
 			keep = append(keep, w)
 		default:
 			r.stats.killed(st, v.xmax.xid(), horizon)
-			own := st.mineStamp(s.id, v.xmin)
-			v.lockers = nil
-			v.xmax, v.cmax = committedBit|stamp(st.csn), 0
-			if own || !needed(snaps, birth(v), st.csn) {
+			if st.mineStamp(s.id, v.xmin) || !needed(snaps, birth(v), st.csn) {
 				st.drop(r, v)
 				continue
 			}
+			r.own(v)
+			v.lockers = nil
+			v.xmax, v.cmax = committedBit|stamp(st.csn), 0
 			keep = append(keep, w)
 		}
 	}
@@ -223,6 +229,7 @@ func (st *State) settleRecord(c *commitRecord, snaps []uint64, all bool) (keep [
 			if v.prev != 0 && st.rel(w.rel).get(v.prev) == nil {
 				v.prev = 0
 			}
+			st.rel(w.rel).rest(v)
 			continue
 		}
 		if v.xmax != at {
@@ -233,7 +240,7 @@ func (st *State) settleRecord(c *commitRecord, snaps []uint64, all bool) (keep [
 			continue
 		}
 		r = st.wrelation(w.rel)
-		st.drop(r, r.wget(w.tid))
+		st.drop(r, r.get(w.tid))
 	}
 	return keep
 }
@@ -273,7 +280,7 @@ func (st *State) undo(s *session, from int, level int16) {
 		case wDelete:
 			r.stats.Deleted++
 		}
-		v := r.wget(w.tid)
+		v := r.slot(w.tid)
 		if v == nil {
 			continue
 		}
@@ -281,7 +288,9 @@ func (st *State) undo(s *session, from int, level int16) {
 			st.drop(r, v)
 			continue
 		}
+		r.own(v)
 		v.xmax, v.cmax, v.next, v.end = 0, 0, 0, live
+		r.rest(v)
 	}
 	own(&s.shared, ownWrites, &s.writes)
 	s.writes = s.writes[:from]
@@ -310,6 +319,7 @@ func (st *State) unlock(r *relation, tid TID, s SessionID, level int16) {
 		if len(v.lockers) > 0 {
 			v = r.wget(v.tid)
 			v.lockers = st.without(v.lockers, s, level)
+			r.rest(v)
 		}
 	}
 }
