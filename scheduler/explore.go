@@ -62,6 +62,7 @@ func Explore[S any](ctx context.Context, sys System[S], opt ExploreOptions[S]) (
 	e.feet = footprinter(sys)
 	e.waiter, _ = sys.(Waiter[S])
 	e.release, _ = sys.(Releaser[S])
+	e.fair, _ = sys.(Fair)
 	if opt.Reduction != ReduceNone && e.feet == nil {
 		return nil, errors.New("reduction needs footprints, and this system has none")
 	}
@@ -85,6 +86,7 @@ type explorer[S any] struct {
 	feet    Footprinter[S] // nil when sys is none
 	waiter  Waiter[S]      // nil when sys is none
 	release Releaser[S]    // nil when sys is none
+	fair    Fair           // nil when sys is none
 	opt     ExploreOptions[S]
 	ctx     context.Context
 	started time.Time
@@ -146,7 +148,8 @@ func (e *explorer[S]) visit(s S, depth int, sleep []asleep) {
 		return
 	}
 	for i, c := range n.choices {
-		n.todo[i] = e.opt.Reduction != ReduceDPOR || c.Actor == n.choices[first].Actor
+		// A choice that need never be made may be in no schedule below the others, and then it races with no step there.
+		n.todo[i] = e.opt.Reduction != ReduceDPOR || c.Actor == n.choices[first].Actor || e.optional(c)
 	}
 	for i := n.next(); i >= 0 && !e.over; i = n.next() {
 		n.done[i] = true
@@ -187,8 +190,17 @@ func (e *explorer[S]) visit(s S, depth int, sleep []asleep) {
 	}
 }
 
+// optional reports whether a choice need never be made.
+func (e *explorer[S]) optional(c Choice) bool {
+	if e.fair != nil {
+		return !e.fair.Fair(c)
+	}
+	return c.Actor == Environment
+}
+
 // stops adds to what the step of n touches the actors that can no longer move after it. They depend on it, whatever they would
-// touch. An actor that waits for what the step wrote need not be added: its wait shows that it depends.
+// touch; that they move first is to be explored here, because they may not move again. An actor that waits for what the step wrote
+// need not be added: its wait shows that it depends.
 func (e *explorer[S]) stops(n *node, after S) {
 	e.choices = e.sys.Choices(after, e.choices[:0])
 	e.waits = e.waits[:0]
@@ -204,8 +216,12 @@ func (e *explorer[S]) stops(n *node, after S) {
 		shown := slices.ContainsFunc(e.waits, func(w Wait) bool {
 			return w.Actor == c.Actor && overlap(w.Reads, n.step.feet.Writes)
 		})
-		if !shown {
-			n.step.feet.Writes = append(n.step.feet.Writes, actorObject(c.Actor))
+		if shown {
+			continue
+		}
+		n.step.feet.Writes = append(n.step.feet.Writes, actorObject(c.Actor))
+		for i := range n.choices {
+			n.todo[i] = n.todo[i] || n.choices[i].Actor == c.Actor
 		}
 	}
 }
@@ -235,6 +251,16 @@ func (n *node) asleep(c Choice) bool {
 // first returns the first choice that is not asleep, -1 when all are.
 func (n *node) first() int {
 	return slices.IndexFunc(n.choices, func(c Choice) bool { return !n.asleep(c) })
+}
+
+// allTodo reports whether all choices of an actor are to be explored; of the environment's, faults may be alone.
+func (n *node) allTodo(actor int32) bool {
+	for i, c := range n.choices {
+		if c.Actor == actor && !n.todo[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // next returns the next choice to explore, -1 when there is none.
@@ -296,15 +322,12 @@ func (e *explorer[S]) reorder(i, depth int) bool {
 		if j < depth && m.before.has(i) || e.needsAfter(j, i) {
 			continue
 		}
-		for k, c := range o.choices {
-			if c.Actor == m.step.choice.Actor {
-				if o.todo[k] {
-					return canMove(o.choices, n.step.choice.Actor)
-				}
-				if pick == -2 {
-					pick = c.Actor
-				}
-			}
+		switch a := m.step.choice.Actor; {
+		case !canMove(o.choices, a):
+		case o.allTodo(a):
+			return canMove(o.choices, n.step.choice.Actor)
+		case pick == -2:
+			pick = a
 		}
 	}
 	for k, c := range o.choices {

@@ -28,6 +28,9 @@ func TestReductionKeepsFinalStates(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t, 4, 4)
 		p.faults = rapid.IntRange(0, 1).Draw(t, "faults")
+		p.crashes = rapid.IntRange(0, 1).Draw(t, "crashes")
+		p.clock = rapid.Bool().Draw(t, "clock")
+		p.daemon = rapid.Bool().Draw(t, "daemon")
 		count, _ := Interleavings(context.Background(), System[*progState](p), 0)
 		if count > 20_000 {
 			t.Skip("too many interleavings to go through")

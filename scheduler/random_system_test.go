@@ -14,6 +14,10 @@ type program struct {
 	vars   int
 	faults int  // the environment may reset variable 0 that often
 	limit  int8 // a variable that reaches it breaks an invariant; 0: none does
+	// crashes is how often the environment may end an actor before its end. It need not, so that runs end without.
+	crashes int
+	clock   bool // resets are no faults
+	daemon  bool // the last actor need not end: a run is over when the others have
 }
 
 type operation struct {
@@ -37,11 +41,12 @@ const (
 
 // progState is a state of a program. It is a pointer so that Apply uses states up, as a world's does.
 type progState struct {
-	vars   []int8
-	at     []int8 // next operation of each actor
-	faults int8
-	holder int8      // actor + 1 that alone may move; 0: all may
-	feet   Footprint // of the last step
+	vars    []int8
+	at      []int8 // next operation of each actor
+	faults  int8
+	crashed int8
+	holder  int8      // actor + 1 that alone may move; 0: all may
+	feet    Footprint // of the last step
 }
 
 func (p *program) Initial() []*progState {
@@ -55,7 +60,20 @@ func (p *program) next(s *progState, a int) (operation, bool) {
 	return p.actors[a][s.at[a]], true
 }
 
+// over says that every actor has ended that must.
+func (p *program) over(s *progState) bool {
+	for a := range p.actors {
+		if int(s.at[a]) < len(p.actors[a]) && !(p.daemon && a > 0 && a == len(p.actors)-1) {
+			return false
+		}
+	}
+	return true
+}
+
 func (p *program) Choices(s *progState, buf []Choice) []Choice {
+	if p.daemon && p.over(s) {
+		return buf
+	}
 	for a := range p.actors {
 		op, ok := p.next(s, a)
 		switch {
@@ -72,18 +90,68 @@ func (p *program) Choices(s *progState, buf []Choice) []Choice {
 	if s.faults > 0 && s.holder == 0 {
 		buf = append(buf, Choice{Actor: Environment, Kind: 1})
 	}
+	for a := range p.actors {
+		if int(s.crashed) < p.crashes && s.holder == 0 && int(s.at[a]) < len(p.actors[a]) {
+			buf = append(buf, Choice{Actor: Environment, Kind: 2, Value: int32(a)})
+		}
+	}
 	return buf
+}
+
+// Fair says that faults need not happen.
+func (p *program) Fair(c Choice) bool { return c.Actor != Environment || c.Kind == 1 && p.clock }
+
+// process is the object that stands for an actor; ended that it has ended, which whoever need not move reads: the last end is the
+// run's.
+func process(a int32) uint64 { return uint64(a) + 100 }
+func ended(a int32) uint64   { return uint64(a) + 200 }
+
+// required returns how many actors must end, when others are there that need not.
+func (p *program) required() int32 {
+	if !p.daemon || len(p.actors) < 2 {
+		return 0
+	}
+	return int32(len(p.actors) - 1)
+}
+
+// ends adds what a step touches because runs end when the required actors have ended.
+func (p *program) ends(s *progState, c Choice) {
+	n := p.required()
+	if a := max(c.Actor, c.Value); a >= 0 && a < n && int(s.at[a]) == len(p.actors[a]) {
+		s.feet.Writes = append(slices.Clone(s.feet.Writes), ended(a))
+	}
+	if c.Actor == Environment || c.Actor >= n {
+		s.feet.Reads = slices.Clone(s.feet.Reads)
+		for a := range n {
+			s.feet.Reads = append(s.feet.Reads, ended(a))
+		}
+	}
 }
 
 func object(v int) uint64 { return uint64(v) + 10 }
 
 func (p *program) Apply(s *progState, c Choice) *progState {
+	if c.Actor == Environment && c.Kind == 2 {
+		defer p.ends(s, c)
+		s.crashed++
+		s.at[c.Value] = int8(len(p.actors[c.Value]))
+		s.feet = Footprint{Writes: []uint64{process(c.Value), 6}}
+		for v := range s.vars { // its locks are free
+			if s.vars[v] == int8(c.Value)+1 {
+				s.vars[v] = 0
+			}
+			s.feet.Writes = append(s.feet.Writes, object(v))
+		}
+		return s
+	}
 	if c.Actor == Environment {
+		defer p.ends(s, Choice{Actor: Environment, Value: -1})
 		s.faults--
 		s.vars[0] = 0
 		s.feet = Footprint{Writes: []uint64{object(0), 6}}
 		return s
 	}
+	defer p.ends(s, Choice{Actor: c.Actor})
 	op := p.actors[c.Actor][s.at[c.Actor]]
 	s.at[c.Actor]++
 	s.holder = 0
@@ -116,6 +184,7 @@ func (p *program) Apply(s *progState, c Choice) *progState {
 		s.vars[op.a] = int8(c.Value)
 		s.feet = Footprint{Writes: a}
 	}
+	s.feet.Reads = append(slices.Clone(s.feet.Reads), process(c.Actor))
 	if p.limit > 0 { // the order of steps that the invariant sees
 		s.feet.Writes = append(slices.Clone(s.feet.Writes), 6)
 	}
@@ -123,11 +192,11 @@ func (p *program) Apply(s *progState, c Choice) *progState {
 }
 
 func (p *program) Clone(s *progState) *progState {
-	return &progState{slices.Clone(s.vars), slices.Clone(s.at), s.faults, s.holder, s.feet}
+	return &progState{slices.Clone(s.vars), slices.Clone(s.at), s.faults, s.crashed, s.holder, s.feet}
 }
 
 func (p *program) Fingerprint(s *progState) uint64 {
-	h := Mix(uint64(s.faults)<<8 + uint64(s.holder) + 1)
+	h := Mix(uint64(s.crashed)<<16 + uint64(s.faults)<<8 + uint64(s.holder) + 1)
 	for _, v := range s.vars {
 		h = Mix(h ^ uint64(uint8(v)))
 	}
@@ -138,6 +207,9 @@ func (p *program) Fingerprint(s *progState) uint64 {
 }
 
 func (p *program) Name(s *progState, c Choice) string {
+	if c.Actor == Environment && c.Kind == 2 {
+		return fmt.Sprintf("crash %c", 'a'+c.Value)
+	}
 	if c.Actor == Environment {
 		return fmt.Sprintf("reset#%d", s.faults)
 	}
@@ -148,6 +220,14 @@ func (p *program) Footprint(s *progState) Footprint { return s.feet }
 
 func (p *program) Waits(s *progState, buf []Wait) []Wait {
 	for a := range p.actors {
+		if op, ok := p.next(s, a); ok && p.daemon && p.over(s) { // it waits for a run that goes on
+			w := Wait{int32(a), []uint64{object(op.a)}}
+			for r := range p.required() {
+				w.Reads = append(w.Reads, ended(r))
+			}
+			buf = append(buf, w)
+			continue
+		}
 		if op, ok := p.next(s, a); ok && (op.kind == opAwait && s.vars[op.a] != op.n || op.kind == opLock && s.vars[op.a] != 0) {
 			buf = append(buf, Wait{int32(a), []uint64{object(op.a)}})
 		}
@@ -165,12 +245,10 @@ func (p *program) Violation(s *progState) (string, string) {
 }
 
 func (p *program) Status(s *progState) Status {
-	for a := range p.actors {
-		if int(s.at[a]) < len(p.actors[a]) {
-			return Stuck
-		}
+	if p.over(s) {
+		return Completed
 	}
-	return Completed
+	return Stuck
 }
 
 func (p *program) Witnesses(s *progState, buf []string) []string {
@@ -188,7 +266,7 @@ func (p *program) Encode(s *progState, buf []byte) []byte {
 	for _, a := range s.at {
 		buf = append(buf, byte(a))
 	}
-	return append(buf, byte(s.faults), byte(s.holder))
+	return append(buf, byte(s.faults), byte(s.crashed), byte(s.holder))
 }
 
 func (p *program) Decode(b []byte) (*progState, []byte, error) {
@@ -201,8 +279,8 @@ func (p *program) Decode(b []byte) (*progState, []byte, error) {
 		s.at[i] = int8(b[i])
 	}
 	b = b[len(s.at):]
-	s.faults, s.holder = int8(b[0]), int8(b[1])
-	return s, b[2:], nil
+	s.faults, s.crashed, s.holder = int8(b[0]), int8(b[1]), int8(b[2])
+	return s, b[3:], nil
 }
 
 func drawProgram(t *rapid.T, actors, length int) *program {

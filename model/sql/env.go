@@ -209,6 +209,7 @@ func (rn *run) SerialSequence(table, column string) (string, bool, error) {
 
 // CurrentXID is pg_current_xact_id and its kin.
 func (rn *run) CurrentXID(assign bool) (int64, bool, error) {
+	rn.d.st.TouchEverything()
 	if assign {
 		return int64(rn.x.AssignXID()), true, nil
 	}
@@ -238,6 +239,7 @@ func (rn *run) Sleep(float64) error { return nil }
 
 // BlockingPIDs is pg_blocking_pids.
 func (rn *run) BlockingPIDs(pid int32) []int32 {
+	rn.d.st.TouchEverything()
 	var out []int32
 	if rn.d.IsOpen(int(pid - 1)) {
 		for _, s := range rn.d.BlockedBy(int(pid - 1)) {

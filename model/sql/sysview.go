@@ -95,6 +95,7 @@ func init() {
 // pg_read_all_stats.
 func (rn *run) activity() [][]types.Value {
 	d := rn.d
+	d.st.TouchEverything()
 	var out [][]types.Value
 	me := rn.s.user()
 	all := d.isSuperuser(rn.s, me) || d.memberships(rn.s, me)["pg_read_all_stats"]
@@ -160,6 +161,7 @@ func (d *Database) waitEvent(id storage.SessionID) string {
 // lockRows is pg_locks, without virtual transaction ids and locks on catalogs.
 func (rn *run) lockRows() [][]types.Value {
 	d := rn.d
+	d.st.TouchEverything()
 	var out [][]types.Value
 	oid := func(n int64) types.Value { return types.NewInt(types.OID, n) }
 	for _, s := range d.sess {
@@ -219,6 +221,7 @@ func (rn *run) relations(f func(r *Relation), kinds ...RelKind) {
 }
 
 func (rn *run) tableStats() [][]types.Value {
+	rn.d.st.TouchEverything()
 	var out [][]types.Value
 	rn.relations(func(r *Relation) {
 		s := rn.d.st.Stats(r.ID)

@@ -110,6 +110,7 @@ func (st *State) Stats(t TableID) HeapStats {
 func (st *State) Vacuum(t TableID) (removed int64) {
 	r := st.wrelation(t)
 	held := st.held(&r.stats)
+	st.TouchEverything() // the horizon is every session's
 	removed = r.stats.Dead - held
 	r.stats.Dead = held
 	return removed
