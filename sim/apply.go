@@ -15,11 +15,8 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 	i, kind := subject(c), StepKind(c.Kind)
 	if w.prints {
 		w.feet.reads, w.feet.writes = w.feet.reads[:0], w.feet.writes[:0]
-		w.touchActor(i)
-		if c.Actor == scheduler.Environment && kind != StepVictim && kind != StepClock {
-			w.feet.writes = append(w.feet.writes, 0) // a fault: it rolls back, wakes others, and shares its budget with all
-		}
 	}
+	w.touchActor(i)
 	switch kind {
 	case StepRun:
 		w.statement(i, kind)
@@ -70,7 +67,7 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 	}
 	w.settle()
 	if w.prints && w.changed && len(w.always) > 0 {
-		w.feet.writes = append(w.feet.writes, invariantsObject)
+		w.feet.write(invariantsObject)
 	}
 	return w
 }
@@ -108,12 +105,9 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 		w.fail(err)
 		return
 	}
-	if w.prints {
-		r, wr := w.db.(Footprinter).Footprint()
-		w.feet.reads, w.feet.writes = append(w.feet.reads, r...), append(w.feet.writes, wr...)
-		if w.asked != nil && (w.asked.clock || w.clocked) {
-			w.feet.reads = append(w.feet.reads, clockObject)
-		}
+	w.touchDatabase()
+	if w.prints && w.asked != nil && (w.asked.clock || w.clocked) {
+		w.feet.read(clockObject)
 	}
 	w.acquire(i)
 	if reply.Blocked {
@@ -149,6 +143,9 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 // changed.
 func (w *World) observe(i int, kind StepKind, eager bool, reply *Reply, o *observation, commits bool) {
 	events := w.deliverStep(i, kind, o)
+	if w.histories {
+		w.touchReturns(i, events)
+	}
 	if commits {
 		before := w.changed
 		w.changed = false
@@ -219,6 +216,7 @@ func (w *World) reconnect(i int) {
 	if err := w.db.Open(i, w.setup.Actors[i]); err != nil {
 		w.fail(err)
 	}
+	w.touchDatabase()
 }
 
 // crash ends the actor's process, and starts it again when it may.
@@ -262,7 +260,7 @@ func (w *World) tick() {
 		return
 	}
 	if w.prints {
-		w.feet.writes = append(w.feet.writes, clockObject)
+		w.feet.write(clockObject)
 	}
 	w.changed = w.changed || w.stateful
 	w.asked = nil

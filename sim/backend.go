@@ -70,7 +70,7 @@ type RowVersions interface {
 	Versions(table string) (columns []string, versions []model.RowVersion)
 }
 
-// Footprinter is a Backend that can tell what its last Submit or Resume touched, as hashed object ids; see
+// Footprinter is a Backend that can tell what its last Submit, Resume, Interrupt, Open or Close touched, as hashed object ids; see
 // scheduler.Footprint.
 type Footprinter interface {
 	// TrackFootprints switches the telling on or off, for this state and its clones.

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -21,7 +22,8 @@ type node struct {
 	err    error
 	parent *node // how it was first reached; nil for the root
 	obs    observation
-	at     int // number of observations since the start
+	at     int  // number of observations since the start
+	calls  bool // the actor's next step is the call of an operation
 
 	answers table[edge, *edge]
 	live    atomic.Pointer[coroutine] // a coroutine that stands here, if one does
@@ -125,6 +127,9 @@ func (g *graph) intern(n *node, o observation, co *coroutine, ask *pending) (*no
 		}
 	}
 	to := &node{graph: g, hash: hash, ask: ask, parent: n, obs: o, at: n.at + 1}
+	// What an actor does by itself before that step, asking the time for one, concerns nobody.
+	to.calls = n.calls && (n.ask.kind == askNow || n.ask.kind == askAttempt) ||
+		slices.ContainsFunc(co.events, func(e Event) bool { return e.Kind == EventCall })
 	if ask == nil {
 		to.done, to.err = true, co.err
 		to.hash = endHash(g.spec, co.err)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,10 @@ type modelBackend struct {
 	opened int // sessions
 	locks  bool
 	prints bool
+
+	// The footprint of the session's end that the last Open or Close was; what followed it in there touched nothing.
+	ended         bool
+	reads, writes []uint64
 }
 
 // texts keeps parsed statements, for all copies of a model.
@@ -65,7 +70,7 @@ func (b *modelBackend) Open(i int, spec ActorSpec) error {
 		b.db.Open("")
 		b.opened++
 	}
-	b.db.Close(i)
+	b.end(i)
 	if got := b.db.Open(spec.Role); got != i {
 		return fmt.Errorf("sim: the model opened session %d for actor %d", got, i)
 	}
@@ -78,9 +83,18 @@ func (b *modelBackend) Open(i int, spec ActorSpec) error {
 }
 
 func (b *modelBackend) Close(i int) error {
-	b.db.Close(i)
+	b.end(i)
 	b.db.Open("")
 	return nil
+}
+
+// end ends a session and keeps what that touched.
+func (b *modelBackend) end(i int) {
+	b.db.Close(i)
+	if b.prints {
+		reads, writes := b.db.Footprint()
+		b.reads, b.writes, b.ended = slices.Clone(reads), slices.Clone(writes), true
+	}
 }
 
 func quote(s string) string {
@@ -95,14 +109,20 @@ func quote(s string) string {
 }
 
 func (b *modelBackend) Submit(i int, req Request) (Reply, error) {
+	b.ended = false
 	return b.db.SubmitPrepared(i, b.texts.get(req.SQL), req.Args), nil
 }
 
-func (b *modelBackend) Woken(buf []int) []int       { return b.db.Woken(buf) }
-func (b *modelBackend) Resume(i int) (Reply, error) { return b.db.Resume(i), nil }
-func (b *modelBackend) Deadlock() []int             { return b.db.Deadlock() }
+func (b *modelBackend) Woken(buf []int) []int { return b.db.Woken(buf) }
+func (b *modelBackend) Deadlock() []int       { return b.db.Deadlock() }
+
+func (b *modelBackend) Resume(i int) (Reply, error) {
+	b.ended = false
+	return b.db.Resume(i), nil
+}
 
 func (b *modelBackend) Interrupt(i int, code string) (Reply, error) {
+	b.ended = false
 	return b.db.Interrupt(i, code), nil
 }
 
@@ -137,8 +157,14 @@ func (b *modelBackend) TrackFootprints(on bool) {
 	b.db.Track(b.prints, b.locks)
 }
 
-func (b *modelBackend) Acquired(int) []Lock                 { return b.db.Acquired() }
-func (b *modelBackend) Footprint() (reads, writes []uint64) { return b.db.Footprint() }
+func (b *modelBackend) Acquired(int) []Lock { return b.db.Acquired() }
+
+func (b *modelBackend) Footprint() (reads, writes []uint64) {
+	if b.ended {
+		return b.reads, b.writes
+	}
+	return b.db.Footprint()
+}
 
 // Versions is RowVersions's.
 func (b *modelBackend) Versions(table string) ([]string, []model.RowVersion) {

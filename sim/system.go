@@ -26,6 +26,9 @@ type Options struct {
 	Share bool
 	// Footprints has Footprint tell what a step touched, when the backend can; otherwise each step conflicts with all others.
 	Footprints bool
+	// AtEnds leaves out the invariants that are judged on the way (Always, Monitored), and footprints do not order steps for their
+	// sake: for those who judge them otherwise, as a search through all states does.
+	AtEnds bool
 }
 
 // System makes the worlds of a setup on a backend: it is a scheduler.System. A System is used by one goroutine; Fork gives
@@ -47,6 +50,8 @@ type plan struct {
 	required     int  // actors that are no daemons
 	tracks       bool // the backend tells acquired locks
 	prints       bool // the backend tells footprints
+	daemons      bool // there is a daemon
+	histories    bool // ... and they order steps for invariants that are judged on histories
 	monitored    []int
 	always       []int
 	quiescent    []int
@@ -85,6 +90,7 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 		if !setup.Actors[i].Daemon {
 			p.required++
 		}
+		p.daemons = p.daemons || setup.Actors[i].Daemon
 	}
 	if t, ok := backend.(LockTracker); ok && (opts.Record && (opts.Locks || p.needLocks) || p.lockMonitors) {
 		t.Track(true)
@@ -92,7 +98,7 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 	}
 	if f, ok := backend.(Footprinter); ok && opts.Footprints {
 		f.TrackFootprints(true)
-		p.prints = true
+		p.prints, p.histories = true, len(p.wholeRun) > 0
 	}
 	for _, a := range setup.Actors {
 		var names [stepKinds]string
@@ -136,6 +142,9 @@ func (p *plan) check() error {
 			}
 		}
 		state := inv.SQL != "" || inv.Check != nil
+		if p.opts.AtEnds && (inv.Kind == Always || inv.Kind == Monitored) {
+			continue
+		}
 		switch {
 		case given != 1:
 			return fmt.Errorf("sim: invariant %s needs exactly one of SQL, Check, Monitor and Run", inv.Name)

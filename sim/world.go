@@ -183,6 +183,8 @@ func (w *World) end(i int) {
 	if err := w.db.Close(i); err != nil {
 		w.fail(err)
 	}
+	w.touchDatabase()
+	w.touchEnd(i)
 }
 
 // look learns whether the committed state has changed. A backend that cannot tell has changed it.
