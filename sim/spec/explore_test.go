@@ -110,7 +110,7 @@ func TestExploreFindsWhatIsolationtesterDoes(t *testing.T) {
 	}
 }
 
-// TestConfirm runs schedules of our own files on a server, alone and in lock-step: of the first classes, or one of each in the long
+// TestConfirm runs schedules of our own files on a server in lock-step: of the first classes, or one of each in the long
 // suite.
 func TestConfirm(t *testing.T) {
 	most := 12
@@ -120,20 +120,15 @@ func TestConfirm(t *testing.T) {
 	server := pgtest.Start(t)
 	for name, sel := range ourSelections(t) {
 		e := explored(t, sel)
-		for backend, open := range map[string]func(*sim.Setup) (sim.Backend, error){
-			"postgres": func(s *sim.Setup) (sim.Backend, error) { return server.NewBackend(s) },
-			"both":     func(s *sim.Setup) (sim.Backend, error) { return server.NewPair(s, false) },
-		} {
-			t.Run(name+"/"+backend, func(t *testing.T) {
-				c, err := Confirm(context.Background(), sel, most, open)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if c.Outcomes != e.Outcomes && !c.Bounded || float64(c.Classes) > e.Schedules || most == 0 && c.Bounded {
-					t.Errorf("%+v; the model has %d outcomes of %v schedules", c, e.Outcomes, e.Schedules)
-				}
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			c, err := Confirm(context.Background(), sel, most, func(s *sim.Setup) (sim.Backend, error) { return server.NewPair(s, false) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.Outcomes != e.Outcomes && !c.Bounded || float64(c.Classes) > e.Schedules || most == 0 && c.Bounded {
+				t.Errorf("%+v; the model has %d outcomes of %v schedules", c, e.Outcomes, e.Schedules)
+			}
+		})
 	}
 }
 

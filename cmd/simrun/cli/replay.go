@@ -13,7 +13,7 @@ import (
 
 func (a *app) replayCommand() *cobra.Command {
 	var timeline, refine bool
-	var emit string
+	var emit, emitSpec string
 	c := &cobra.Command{
 		Use:   "replay FILE",
 		Short: "Run a failure file again, and say whether it is still the same",
@@ -29,6 +29,8 @@ func (a *app) replayCommand() *cobra.Command {
 	f.BoolVar(&timeline, "timeline", false, "show the timeline instead of the log")
 	f.BoolVar(&refine, "tla", false, tlaFlagDoc)
 	f.StringVar(&emit, "emit-tla", "", "write the run as TLA+ modules that TLC accepts or rejects into this folder, one for each specification that the scenario is tied to")
+	f.StringVar(&emitSpec, "emit-spec", "", "write the run as a .spec file for isolationtester: --emit-spec=FILE, or --emit-spec alone for the failure file's name")
+	f.Lookup("emit-spec").NoOptDefVal = "auto"
 	c.RunE = func(c *cobra.Command, args []string) error {
 		file, err := replay.Read(args[0])
 		if err != nil {
@@ -57,6 +59,9 @@ func (a *app) replayCommand() *cobra.Command {
 		}
 		if err := a.emitTraces(traces, emit); err != nil {
 			return err
+		}
+		if emitSpec != "" {
+			return a.emitSpec(run, args[0], emitSpec)
 		}
 		return a.replayed(run, drift, timeline, replayLine(args[0], a.server.backend))
 	}

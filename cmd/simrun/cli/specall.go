@@ -34,9 +34,12 @@ type specAll struct {
 
 // exploreSpecs explores every interleaving of each file's steps.
 func (a *app) exploreSpecs(ctx context.Context, files []string, opt allFlags) error {
-	open, err := a.opener(ctx)
-	if err != nil {
-		return err
+	var open replay.Opener // of model and server in lock-step, which knows best when the server has been too hasty or too slow
+	if a.server.backend != "model" {
+		if _, err := a.opener(ctx); err != nil {
+			return err
+		}
+		open = func(setup *sim.Setup) (sim.Backend, error) { return a.server.running.NewPair(setup, a.server.locks) }
 	}
 	var found []specAll
 	violated, refused := 0, 0
@@ -118,7 +121,7 @@ func (a *app) exploreSpec(ctx context.Context, file, text string, n int, sel *sp
 			return one, err
 		}
 	}
-	if a.server.backend != "model" {
+	if open != nil {
 		one.Server, err = spec.Confirm(ctx, sel, opt.classes, open)
 	}
 	return one, err
@@ -201,4 +204,30 @@ func number(n float64, what string) string {
 		what += "s"
 	}
 	return fmt.Sprintf("%.15g %s", n, what)
+}
+
+// emitSpec writes a run as a .spec file.
+func (a *app) emitSpec(run *replay.Run, failure, path string) error {
+	if run.Err != nil {
+		return run.Err
+	}
+	if path == "auto" {
+		path = strings.TrimSuffix(filepath.Base(failure), ".simrun.json") + ".spec"
+	}
+	doc := fmt.Sprintf("Written by simrun replay --emit-spec from a run of %s", run.Scenario)
+	if v := run.Violation; v.Invariant != "" {
+		doc += fmt.Sprintf(", after which %s is violated:\n%s", v.Invariant, v.Detail)
+	}
+	text, err := spec.Emit(run.Setup, run.Trace, run.Violation.Invariant, doc)
+	if err != nil {
+		return &exit{exitCouldNot, fmt.Errorf("the run cannot be written as a .spec file: %w", err)}
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return &exit{exitCouldNot, err}
+	}
+	if a.json {
+		return a.write(map[string]string{"file": path})
+	}
+	fmt.Fprintf(a.out, "written to %s\nrun it: simrun spec %s --backend postgres\n    or: isolationtester 'dbname=...' < %s\n", path, path, path)
+	return nil
 }
