@@ -25,6 +25,7 @@ type Compiled struct {
 	fields   []Field
 	plan     *plan
 	tag      string // command tag; of plans the count is added
+	name     string // of the command in errors
 	snapshot bool   // a REPEATABLE READ transaction takes its snapshot before the relation locks
 	writes   bool   // refused in a read-only transaction
 	latest   bool   // inside another statement: sees what has committed by now whatever the isolation level
@@ -147,7 +148,10 @@ func (a *analyzer) compileNode(n *pg.Node) (*Compiled, error) {
 
 // planned makes a Compiled of a plan.
 func planned(a *analyzer, p *plan, tag string) *Compiled {
-	c := &Compiled{plan: p, tag: tag, snapshot: true, writes: a.inDML}
+	c := &Compiled{plan: p, tag: tag, snapshot: true, writes: a.inDML || a.lockName != "", name: firstWord(tag)}
+	if a.lockName != "" && tag == "SELECT" {
+		c.name = "SELECT " + a.lockName
+	}
 	for _, col := range p.cols {
 		c.fields = append(c.fields, Field{Name: col.name, Type: col.t})
 	}

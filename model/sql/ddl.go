@@ -15,7 +15,7 @@ import (
 // journaled: when the statement waits for a lock and runs again, it must not take its own work for somebody else's.
 func (a *analyzer) utility(tag string, do func(rn *run, a *analyzer) error) *Compiled {
 	text := a.sql
-	return &Compiled{tag: tag, writes: true, util: func(rn *run) (*Result, error) {
+	return &Compiled{tag: tag, name: tag, writes: true, util: func(rn *run) (*Result, error) {
 		if err := do(rn, rn.analyzer(text)); err != nil {
 			return nil, err
 		}

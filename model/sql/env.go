@@ -128,14 +128,14 @@ func (rn *run) Nextval(oid int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if rn.s.readOnly {
-		return 0, types.NewError("25006", "cannot execute nextval() in a read-only transaction")
+	if err := rn.x.LockSequence(r.ID); err != nil {
+		return 0, err
 	}
 	if err := rn.seqPrivilege(r, "Uw"); err != nil {
 		return 0, err
 	}
-	if _, err := rn.x.LockTable(r.ID, storage.RowExclusive, storage.Wait); err != nil {
-		return 0, err
+	if rn.s.readOnly {
+		return 0, types.NewError("25006", "cannot execute nextval() in a read-only transaction")
 	}
 	return rn.x.Nextval(r.ID)
 }
@@ -167,11 +167,14 @@ func (rn *run) Setval(oid, value int64, called bool) error {
 	if err != nil {
 		return err
 	}
+	if err := rn.x.LockSequence(r.ID); err != nil {
+		return err
+	}
 	if err := rn.seqPrivilege(r, "w"); err != nil {
 		return err
 	}
-	if _, err := rn.x.LockTable(r.ID, storage.RowExclusive, storage.Wait); err != nil {
-		return err
+	if rn.s.readOnly {
+		return types.NewError("25006", "cannot execute setval() in a read-only transaction")
 	}
 	return rn.x.Setval(r.ID, value, called)
 }

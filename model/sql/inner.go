@@ -52,13 +52,18 @@ func (rn *run) runInner(c *Compiled, params []types.Value, snap storage.Snapshot
 }
 
 func (rn *run) innerStatement(f *frame, c *Compiled, snap storage.Snapshot, row func([]types.Value) (bool, error)) (int64, error) {
-	if c.writes && rn.s.readOnly {
-		return 0, types.Errorf("25006", "cannot execute %s in a read-only transaction", firstWord(c.tag))
+	if c.util != nil {
+		if err := c.allowed(rn.s); err != nil {
+			return 0, err
+		}
 	}
 	for i := range c.locks {
 		if _, err := rn.x.LockTable(c.locks[i].rel.ID, c.locks[i].mode, storage.Wait); err != nil {
 			return 0, err
 		}
+	}
+	if err := c.allowed(rn.s); err != nil {
+		return 0, err
 	}
 	if err := rn.d.checkPrivileges(rn.s, c.privs); err != nil {
 		return 0, err
@@ -77,7 +82,7 @@ func (rn *run) innerStatement(f *frame, c *Compiled, snap storage.Snapshot, row 
 		return 0, rn.finish()
 	}
 	if c.writes && !fresh {
-		return 0, types.Errorf("0A000", "%s is not allowed in a non-volatile function", firstWord(c.tag))
+		return 0, types.Errorf("0A000", "%s is not allowed in a non-volatile function", c.name)
 	}
 	for _, start := range c.starts {
 		if err := start(f); err != nil {

@@ -115,6 +115,9 @@ func (q *query) mark(it *nsItem, lc *pg.LockingClause) {
 		}
 	}
 	q.marks = append(q.marks, rowMark{rel: it.rel, item: it, strength: strength, policy: policy})
+	if q.a.lockName == "" {
+		q.a.lockName = lockName(lc.Strength)
+	}
 }
 
 // lockNode is Postgres's LockRows: it locks each row its child gives. A row that changed meanwhile is replaced by its newest

@@ -53,8 +53,10 @@ func (d *Database) executeFrame(f *frame, r *request, c *Compiled) (*Result, err
 			return nil, err
 		}
 	}
-	if c.writes && s.readOnly {
-		return nil, types.Errorf("25006", "cannot execute %s in a read-only transaction", firstWord(c.tag))
+	if c.util != nil {
+		if err := c.allowed(s); err != nil {
+			return nil, err
+		}
 	}
 	if c.snapshot && d.st.TxOptions(s.id).Isolation != storage.ReadCommitted {
 		rn.snap = x.Snapshot() // before the relation locks, as parse analysis needs one
@@ -67,6 +69,9 @@ func (d *Database) executeFrame(f *frame, r *request, c *Compiled) (*Result, err
 	}
 	if c.fail != nil {
 		return nil, c.fail
+	}
+	if err := c.allowed(s); err != nil {
+		return nil, err
 	}
 	if len(c.privs) > 0 {
 		if err := d.checkPrivileges(s, c.privs); err != nil {
@@ -91,6 +96,14 @@ func (d *Database) executeFrame(f *frame, r *request, c *Compiled) (*Result, err
 	rn.snap = x.Snapshot()
 	s.ranAny = true
 	return c.runPlan(f)
+}
+
+// allowed refuses a statement that writes or locks rows in a read-only transaction.
+func (c *Compiled) allowed(s *session) error {
+	if c.writes && s.readOnly {
+		return types.Errorf("25006", "cannot execute %s in a read-only transaction", c.name)
+	}
+	return nil
 }
 
 func firstWord(s string) string {

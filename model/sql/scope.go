@@ -82,6 +82,7 @@ type analyzer struct {
 	starts      []func(f *frame) error // run before the snapshot is taken: locks of partitions
 	dml         []*cteNode             // data-modifying WITH queries, in order
 	inDML       bool                   // the statement is INSERT, UPDATE or DELETE
+	lockName    string                 // its first locking clause, such as FOR UPDATE
 	ext         *externals             // variables of a PL/pgSQL block, nil elsewhere
 }
 

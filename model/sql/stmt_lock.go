@@ -69,6 +69,19 @@ func (a *analyzer) withParts(r *Relation, inh bool) []*Relation {
 
 // truncate is TRUNCATE.
 func (a *analyzer) truncate(n *pg.TruncateStmt) (*Compiled, error) {
+	c := &Compiled{tag: "TRUNCATE TABLE", name: "TRUNCATE TABLE", writes: true, snapshot: true}
+	rels, err := a.truncated(n)
+	if err != nil { // of the execution, on a server
+		c.util = func(*run) (*Result, error) { return nil, err }
+		return c, nil
+	}
+	cascade := n.Behavior == pg.DropBehavior_DROP_CASCADE
+	c.util = func(rn *run) (*Result, error) { return rn.truncate(rels, cascade, n.RestartSeqs) }
+	return c, nil
+}
+
+// truncated are the tables that TRUNCATE names, with their partitions.
+func (a *analyzer) truncated(n *pg.TruncateStmt) ([]*Relation, error) {
 	var rels []*Relation
 	for _, rn := range n.Relations {
 		rv := rn.GetRangeVar()
@@ -81,44 +94,45 @@ func (a *analyzer) truncate(n *pg.TruncateStmt) (*Compiled, error) {
 		}
 		rels = append(rels, a.withParts(r, rv.Inh)...)
 	}
-	cascade := n.Behavior == pg.DropBehavior_DROP_CASCADE
-	return &Compiled{tag: "TRUNCATE TABLE", writes: true, snapshot: true, util: func(rn *run) (*Result, error) {
-		all := rels
-		for i := 0; i < len(all); i++ {
-			r := all[i]
-			if !rn.d.hasPrivilege(rn.s.user(), r, 'D', nil) {
-				return nil, types.Errorf("42501", "permission denied for table %s", r.Name)
-			}
-			if _, err := rn.x.LockTable(r.ID, storage.AccessExclusive, storage.Wait); err != nil {
-				return nil, err
-			}
-			if cascade {
-				all = rn.addReferencing(all, r)
-			}
+	return rels, nil
+}
+
+func (rn *run) truncate(rels []*Relation, cascade, restart bool) (*Result, error) {
+	all := rels
+	for i := 0; i < len(all); i++ {
+		r := all[i]
+		if !rn.d.hasPrivilege(rn.s.user(), r, 'D', nil) {
+			return nil, types.Errorf("42501", "permission denied for table %s", r.Name)
 		}
-		if err := checkTruncate(all); err != nil {
+		if _, err := rn.x.LockTable(r.ID, storage.AccessExclusive, storage.Wait); err != nil {
 			return nil, err
 		}
-		ids := make([]storage.TableID, len(all))
-		for i, r := range all {
-			ids[i] = r.ID
+		if cascade {
+			all = rn.addReferencing(all, r)
 		}
-		rn.x.Truncate(ids...)
-		for _, r := range all { // the rebuilding of the indexes takes its lock even when there are none
-			if r.Kind != KindTable {
-				continue
-			}
-			if _, err := rn.x.LockTable(r.ID, storage.ShareLock, storage.Wait); err != nil {
-				return nil, err
-			}
+	}
+	if err := checkTruncate(all); err != nil {
+		return nil, err
+	}
+	ids := make([]storage.TableID, len(all))
+	for i, r := range all {
+		ids[i] = r.ID
+	}
+	rn.x.Truncate(ids...)
+	for _, r := range all { // the rebuilding of the indexes takes its lock even when there are none
+		if r.Kind != KindTable {
+			continue
 		}
-		if n.RestartSeqs {
-			if err := rn.restartSequences(all); err != nil {
-				return nil, err
-			}
+		if _, err := rn.x.LockTable(r.ID, storage.ShareLock, storage.Wait); err != nil {
+			return nil, err
 		}
-		return &Result{Tag: "TRUNCATE TABLE"}, nil
-	}}, nil
+	}
+	if restart {
+		if err := rn.restartSequences(all); err != nil {
+			return nil, err
+		}
+	}
+	return &Result{Tag: "TRUNCATE TABLE"}, nil
 }
 
 // addReferencing appends the tables that refer to r by a foreign key.

@@ -32,14 +32,15 @@ func (st *State) wsequence(t TableID) *sequence {
 	return r.seq
 }
 
-func (x *Exec) lockSequence(t TableID) error {
+// LockSequence takes the lock that the functions of sequences take, until the transaction ends.
+func (x *Exec) LockSequence(t TableID) error {
 	_, err := x.lockRelation(t, RowExclusive, 0, Wait)
 	return err
 }
 
 // Nextval advances a sequence; 2200H when it is exhausted.
 func (x *Exec) Nextval(seq TableID) (int64, error) {
-	if err := x.lockSequence(seq); err != nil {
+	if err := x.LockSequence(seq); err != nil {
 		return 0, err
 	}
 	s := x.session()
@@ -116,7 +117,7 @@ func (st *State) setCurrval(s *session, seq TableID, v int64) {
 
 // Currval returns what Nextval last returned in this session; 55000 when it has not been called.
 func (x *Exec) Currval(seq TableID) (int64, error) {
-	if err := x.lockSequence(seq); err != nil {
+	if err := x.LockSequence(seq); err != nil {
 		return 0, err
 	}
 	return x.currval(seq, func() error {
@@ -129,7 +130,7 @@ func (x *Exec) Lastval() (int64, error) {
 	s := x.st.session(x.id)
 	seq := s.lastSeq
 	if x.pos == len(s.journal) && seq != 0 && x.st.rel(seq) != nil {
-		if err := x.lockSequence(seq); err != nil {
+		if err := x.LockSequence(seq); err != nil {
 			return 0, err
 		}
 	}
@@ -154,7 +155,7 @@ func (x *Exec) currval(seq TableID, undefined func() error) (int64, error) {
 
 // Setval sets a sequence; 22003 when out of bounds.
 func (x *Exec) Setval(seq TableID, v int64, called bool) error {
-	if err := x.lockSequence(seq); err != nil {
+	if err := x.LockSequence(seq); err != nil {
 		return err
 	}
 	s := x.session()
