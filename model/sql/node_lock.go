@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v6"
 
 	"simrun/model/storage"
@@ -118,6 +120,19 @@ func (q *query) mark(it *nsItem, lc *pg.LockingClause) {
 	if q.a.lockName == "" {
 		q.a.lockName = lockName(lc.Strength)
 	}
+}
+
+// inLockOrder is the order in which the rows of a join are locked: as the clauses name the tables, but partitioned ones last, in
+// the order of FROM, since it is their partitions that are locked, which the planner adds at the end (expand_inherited_rtentry).
+func inLockOrder(marks []rowMark) []rowMark {
+	key := func(m rowMark) int {
+		if m.item.table.Kind == KindPartitioned {
+			return m.rel
+		}
+		return -1
+	}
+	slices.SortStableFunc(marks, func(a, b rowMark) int { return key(a) - key(b) })
+	return marks
 }
 
 // lockNode is Postgres's LockRows: it locks each row its child gives. A row that changed meanwhile is replaced by its newest

@@ -1,8 +1,6 @@
 package sql
 
 import (
-	"slices"
-
 	"simrun/model/types"
 )
 
@@ -87,7 +85,7 @@ func (n *sortNode) fill(f *frame, st *sortState) error {
 		}
 		st.rows = append(st.rows, sortRow{keys, f.save(rels)})
 	}
-	slices.SortStableFunc(st.rows, func(a, b sortRow) int { return cmpKeys(n.keys, a.keys, b.keys) })
+	quicksort(st.rows, func(a, b *sortRow) int { return cmpKeys(n.keys, a.keys, b.keys) })
 	st.sorted = true
 	return nil
 }

@@ -635,7 +635,7 @@ func (s *selection) plan() (*plan, error) {
 		root = &uniqueNode{child: root, keys: keys, slot: sh.newSlot()}
 	}
 	if len(q.marks) > 0 {
-		root = &lockNode{child: root, marks: q.marks}
+		root = &lockNode{child: root, marks: inLockOrder(q.marks)}
 	}
 	return &plan{root: q.limitPlan(root, s.limit, s.offset), cols: s.cols}, nil
 }
