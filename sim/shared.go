@@ -23,10 +23,13 @@ type shared struct {
 
 // dbGraph holds the nodes by fingerprint.
 type dbGraph struct {
-	specs  []ActorSpec
-	locks  bool // edges tell the locks acquired
-	prints bool // edges tell footprints
-	shards [64]dbShard
+	specs    []ActorSpec
+	locks    bool // edges tell the locks acquired
+	prints   bool // edges tell footprints
+	diamonds bool // the sides of diamonds are found without making them; see diamond.go
+	shards   [64]dbShard
+
+	made, executed atomic.Int64 // edges, and those of them that are no sides of diamonds that others told
 }
 
 type dbShard struct {
@@ -43,6 +46,10 @@ type dbNode struct {
 	woken []int
 	edges table[dbEdge, *dbEdge]
 
+	// The node that this one was made from, by its fingerprint, and the request that made it; both zero for the first node.
+	from uint64
+	by   *dbEdge
+
 	mu        sync.Mutex
 	db        Cloner
 	committed atomic.Uint64 // CommittedFingerprint, 0 when not yet asked
@@ -52,6 +59,8 @@ type dbNode struct {
 // dbEdge is a request and what came of it.
 type dbEdge struct {
 	key           uint64
+	op            dbOp
+	session       int
 	to            *dbNode
 	obs           observation // of the reply
 	shown         uint64      // hash of all that a Step shows of it
@@ -75,14 +84,18 @@ const (
 // share puts a graph around a database, which the graph owns from now on.
 func share(db Cloner, specs []ActorSpec, locks, prints bool) *shared {
 	g := &dbGraph{specs: specs, locks: locks, prints: prints}
+	if f, ok := db.(Footprinter); ok {
+		f.TrackFootprints(true)
+		g.diamonds = true
+	}
 	for i := range g.shards {
 		g.shards[i].nodes = map[uint64]*dbNode{}
 	}
-	return &shared{graph: g, at: g.intern(db)}
+	return &shared{graph: g, at: g.intern(db, 0, nil)}
 }
 
-// intern returns the node of a database.
-func (g *dbGraph) intern(db Cloner) *dbNode {
+// intern returns the node of a database, which the request by made from the node of fingerprint from.
+func (g *dbGraph) intern(db Cloner, from uint64, by *dbEdge) *dbNode {
 	hash := db.Fingerprint()
 	s := &g.shards[hash>>58]
 	s.mu.Lock()
@@ -93,9 +106,17 @@ func (g *dbGraph) intern(db Cloner) *dbNode {
 	if len(s.nodes) >= shardMax {
 		clear(s.nodes)
 	}
-	n := &dbNode{hash: hash, db: db, woken: db.Woken(nil)}
+	n := &dbNode{hash: hash, db: db, woken: db.Woken(nil), from: from, by: by}
 	s.nodes[hash] = n
 	return n
+}
+
+// node returns the node of that fingerprint, nil when it is not kept.
+func (g *dbGraph) node(hash uint64) *dbNode {
+	s := &g.shards[hash>>58]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nodes[hash]
 }
 
 // request is an operation with its arguments; most operations use few of them.
@@ -131,6 +152,12 @@ func (b *shared) known(key uint64) (Reply, bool) {
 }
 
 func (g *dbGraph) explore(n *dbNode, key uint64, r *request) (*dbEdge, error) {
+	g.made.Add(1)
+	d := g.diamond(n, key, r)
+	if e := d.closed(key); e != nil {
+		return n.edges.add(e), nil
+	}
+	g.executed.Add(1)
 	n.mu.Lock()
 	db := n.db.Clone().(Cloner)
 	n.mu.Unlock()
@@ -153,17 +180,18 @@ func (g *dbGraph) explore(n *dbNode, key uint64, r *request) (*dbEdge, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &dbEdge{key: key, obs: replyObservation(reply)}
+	e := &dbEdge{key: key, op: r.op, session: r.i, obs: replyObservation(reply)}
 	e.shown = hashShown(e.obs.hash, &reply)
 	if g.locks {
 		e.locks = append(e.locks, db.(LockTracker).Acquired(r.i)...)
 		e.shown = hashLocks(e.shown, e.locks)
 	}
-	if g.prints {
+	if g.prints || g.diamonds && r.op != opSetNow {
 		reads, writes := db.(Footprinter).Footprint()
 		e.reads, e.writes = append(e.reads, reads...), append(e.writes, writes...)
 	}
-	e.to = g.intern(db)
+	e.to = g.intern(db, n.hash, e)
+	d.close(e.to)
 	return n.edges.add(e), nil
 }
 
