@@ -2,6 +2,7 @@ package sql
 
 import (
 	"strings"
+	"sync/atomic"
 
 	"simrun/model/storage"
 	"simrun/model/types"
@@ -118,6 +119,10 @@ type relIndex struct {
 func (d *Database) relIndex(id storage.SessionID) *relIndex {
 	stamp := d.st.CatalogStamp(id)
 	if d.rels == nil || d.rels.stamp != stamp {
+		if ix := lastIndex.Load(); ix != nil && ix.stamp == stamp {
+			d.rels = ix
+			return ix
+		}
 		ix := &relIndex{stamp: stamp, byOID: map[int64]*Relation{}, byID: map[storage.TableID]*Relation{}}
 		d.st.List(id, classRelation, func(_ string, p any) bool {
 			r := p.(*Relation)
@@ -125,9 +130,14 @@ func (d *Database) relIndex(id storage.SessionID) *relIndex {
 			return true
 		})
 		d.rels = ix
+		lastIndex.Store(ix)
 	}
 	return d.rels
 }
+
+// lastIndex is the index that was made last: the many copies of one database have the same. A stamp says all that an index
+// depends on.
+var lastIndex atomic.Pointer[relIndex]
 
 // relByID finds a relation by its id, as the first session that is open sees the catalog.
 func (d *Database) relByID(id storage.TableID) *Relation {

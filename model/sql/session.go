@@ -53,7 +53,9 @@ func newSession(d *Database, id storage.SessionID) *session {
 const superuser = "postgres"
 
 func (s *session) fingerprint(h uint64) uint64 {
-	h = types.HashString(h, s.login)
+	if s.login != superuser {
+		h = types.HashString(h, s.login)
+	}
 	h = s.settings.hash(h)
 	flags := uint64(0)
 	if s.explicit {

@@ -86,11 +86,10 @@ func (s *settings) searchPath() string {
 const defaultPath = `"$user", public`
 
 func (s *settings) hash(h uint64) uint64 {
-	lists := s.lists
-	if lists == nil {
-		lists = &settingLists{}
+	if s.lists == nil {
+		return mixHash(mixHash(h, 0), 0)
 	}
-	for _, list := range [...][]setting{lists.session, lists.current} {
+	for _, list := range [...][]setting{s.lists.session, s.lists.current} {
 		for _, x := range list {
 			h = types.HashString(types.HashString(h, x.name), x.value)
 		}

@@ -11,7 +11,7 @@ func (st *State) check() string {
 	snaps := st.liveSnapshots(snapBuf[:0])
 	sum := uint64(0)
 	f := hasher{st: st}
-	f.classify()
+	f.classify(nil, nil)
 	for t := range st.nextRel {
 		r := st.rel(t)
 		if r == nil {

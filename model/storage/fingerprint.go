@@ -52,18 +52,18 @@ var polyPower = func() (p [chunkMax + 1]uint64) {
 
 // hasher computes one fingerprint.
 type hasher struct {
-	st       *State
-	settled  bool     // of what has been committed only, as a transaction that began now would find it
-	snaps    []uint64 // the live snapshots, ascending
-	class    []uint8  // for each, the number of its class: snapshots that no kept commit tells apart are of one
-	snapsBuf [8]uint64
-	classBuf [8]uint8
+	st      *State
+	settled bool     // of what has been committed only, as a transaction that began now would find it
+	snaps   []uint64 // the live snapshots, ascending
+	class   []uint8  // for each, the number of its class: snapshots that no kept commit tells apart are of one
 }
 
 // Fingerprint returns the canonical hash of the state: equal for states that behave alike. Footprints are not part of it.
 func (st *State) Fingerprint() uint64 {
 	f := hasher{st: st}
-	f.classify()
+	var snaps [8]uint64
+	var class [8]uint8
+	f.classify(snaps[:0], class[:0])
 	rels := st.relSum
 	for i := 0; i < len(st.dirty); {
 		t := st.dirty[i]
@@ -137,10 +137,9 @@ func (st *State) closed() *State {
 }
 
 // classify finds the live snapshots and puts them in classes.
-func (f *hasher) classify() {
+func (f *hasher) classify(snaps []uint64, class []uint8) {
 	st := f.st
-	f.snaps = st.liveSnapshots(f.snapsBuf[:0])
-	f.class = f.classBuf[:0]
+	f.snaps, f.class = st.liveSnapshots(snaps), class
 	n, at := uint8(0), 0
 	for _, c := range f.snaps {
 		first := at

@@ -262,7 +262,7 @@ func TestClones(t *testing.T) {
 // dirtySum is the sum of the hashes that are not in relSum.
 func (st *State) dirtySum() (sum uint64) {
 	f := hasher{st: st}
-	f.classify()
+	f.classify(nil, nil)
 	for _, t := range st.dirty {
 		h, _ := f.relation(st.rel(t))
 		sum += h

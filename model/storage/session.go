@@ -1,6 +1,9 @@
 package storage
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // session is a connection: its transaction, its locks, and its statement if one is blocked.
 type session struct {
@@ -54,13 +57,12 @@ type statement struct {
 // noStatement is that of sessions without one. It is never written to.
 var noStatement statement
 
-// newStatement returns an empty statement: the one that ended last, if it has not been given to anybody since.
+// statements has empty ones for the next use.
+var statements = sync.Pool{New: func() any { return new(statement) }}
+
+// newStatement returns an empty statement.
 func (st *State) newStatement() *statement {
-	q := st.spare
-	if q == nil {
-		return &statement{by: st.owner}
-	}
-	st.spare = nil
+	q := statements.Get().(*statement)
 	q.by = st.owner
 	return q
 }
@@ -87,7 +89,7 @@ func (st *State) forget(s *session) {
 	clear(q.journal)
 	q.journal, q.snaps = q.journal[:0], q.snaps[:0]
 	q.running, q.stmtSnap = false, Snapshot{}
-	st.spare = q
+	statements.Put(q)
 }
 
 func (q *statement) copy(owner uint64) *statement {

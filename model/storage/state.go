@@ -34,9 +34,8 @@ type State struct {
 	ser       *serials
 
 	foot  footprint
-	watch *watch     // of the locks that a step acquires, else nil
-	spare *statement // an empty one for the next use, or nil
-	x     Exec       // the statement being run; at most one at a time runs, others are blocked values in their sessions
+	watch *watch // of the locks that a step acquires, else nil
+	x     Exec   // the statement being run; at most one at a time runs, others are blocked values in their sessions
 }
 
 // Bits of State.shared.
@@ -81,7 +80,7 @@ func (st *State) Clone() *State {
 	st.shared |= c.shared
 	st.owner = lastOwner.Add(2)
 	c.owner = st.owner - 1
-	c.x, c.spare = Exec{}, nil
+	c.x = Exec{}
 	st.foot.shared, c.foot.shared = true, true
 	if c.watch != nil {
 		c.watch = new(watch)
@@ -233,13 +232,26 @@ func (st *State) OpenSession() SessionID {
 	return id
 }
 
+// closedSessions belong to no State: they are not written to.
+var closedSessions = func() (list [16]*session) {
+	for i := range list {
+		list[i] = newSession(0, SessionID(i), false)
+	}
+	return list
+}()
+
 // CloseSession rolls back and frees all locks, session-level advisory locks included.
 func (st *State) CloseSession(id SessionID) {
 	if st.session(id).state != Idle {
 		st.Abort(id)
 	}
-	s := st.wsession(id)
-	st.releaseAll(s)
+	if len(st.session(id).held) > 0 {
+		st.releaseAll(st.wsession(id))
+	}
 	own(&st.shared, shareSess, &st.sess)
-	st.sess[id] = newSession(st.owner, id, false)
+	if int(id) < len(closedSessions) {
+		st.sess[id] = closedSessions[id]
+	} else {
+		st.sess[id] = newSession(st.owner, id, false)
+	}
 }
