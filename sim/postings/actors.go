@@ -2,6 +2,7 @@ package postings
 
 import (
 	"context"
+	"strings"
 
 	"simrun/sim"
 )
@@ -187,3 +188,35 @@ func (w process) readBalance(ctx context.Context, db sim.DB, h holding) {
 		op.Return(b)
 	}
 }
+
+// pager reads an account's postings in pages of two, each page in a snapshot of its own, and then the feed of all transfers.
+func pager(w process, id AccountID) sim.Actor {
+	return sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+		const size = 2
+		for at, total := 0, 1; at < total; at += size {
+			page, n, err := w.p.queryPostings(ctx, db, PostingQuery{Account: id, Asset: usd, Filter: FilterAll, Page: Page{size, at}})
+			if err != nil {
+				return err
+			}
+			total = n
+			ids := make([]string, len(page))
+			for i, p := range page {
+				if ids[i] = p.ID.String(); p.ID.Transfer != genesis {
+					sim.Witness(ctx, "a page of what is new")
+				}
+			}
+			sim.Note(ctx, factPage, strings.Join(ids, " "))
+		}
+		feed, _, err := w.p.queryTransfers(ctx, db, TransferQuery{})
+		if len(feed) > 1 {
+			sim.Witness(ctx, "a feed of what is new")
+		}
+		sim.Note(ctx, factFeed, strings.Join(feed, " "))
+		return err
+	})
+}
+
+const (
+	factPage = "page" // the ids of the page that the actor read last
+	factFeed = "feed" // the ids of the transfers that the actor read last
+)

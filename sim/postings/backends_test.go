@@ -1,46 +1,21 @@
 package postings
 
 import (
-	"context"
-	"os"
-	"sync"
 	"testing"
 
 	"simrun/scheduler"
 	"simrun/sim"
-	"simrun/sim/postgres"
+	"simrun/sim/postgres/pgtest"
 )
 
 // backendMaker makes a backend with the schema and the seed of a setup.
 type backendMaker func(setup *sim.Setup) (sim.Backend, error)
 
-// testServer is one throw-away cluster for the tests of this package, nil when the machine has no server.
-var testServer = sync.OnceValues(func() (*postgres.Server, error) {
-	if _, err := postgres.FindBinaries(); err != nil {
-		return nil, nil
-	}
-	return postgres.Start(context.Background(), postgres.Options{})
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if s, _ := testServer(); s != nil {
-		_ = s.Close()
-	}
-	os.Exit(code)
-}
-
 // onEachBackend runs a test on the model and on a server.
 func onEachBackend(t *testing.T, test func(t *testing.T, backend backendMaker)) {
 	t.Run("model", func(t *testing.T) { test(t, sim.NewModel) })
 	t.Run("server", func(t *testing.T) {
-		s, err := testServer()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s == nil {
-			t.Skip("this machine has no PostgreSQL server binaries")
-		}
+		s := pgtest.Start(t)
 		test(t, func(setup *sim.Setup) (sim.Backend, error) { return s.NewBackend(setup) })
 	})
 }

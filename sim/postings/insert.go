@@ -1,6 +1,9 @@
 package postings
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // An insertion makes new postings and activates them. The gate matters: only a posting whose immutable row is new becomes
 // active. A replay after the output was spent must not bring it back.
@@ -19,10 +22,22 @@ func (i insertion) do(ctx context.Context, db session, rows []Posting) (int, err
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	if i.one != "" {
+	if i.one != "" && len(rows) <= maxBatch {
 		return exec(ctx, db, i.one, rowsOf(rows))
 	}
 	inserted := 0
+	if i.one != "" {
+		return counted(&inserted, inTx(ctx, db, func(db session) error {
+			for batch := range slices.Chunk(rows, maxBatch) {
+				n, err := exec(ctx, db, i.one, rowsOf(batch))
+				if err != nil {
+					return err
+				}
+				inserted += n
+			}
+			return nil
+		}))
+	}
 	body := func(db session) error {
 		inserted = 0
 		for r := range rows {

@@ -41,6 +41,11 @@ func catalogue(enc encoding, exempt ...int) []sim.Invariant {
 // invariants are what the scenario checks: the whole catalogue, where most hold of themselves when a scenario lacks the matter.
 func (w *world) invariants() []sim.Invariant {
 	all := catalogue(w.enc, w.exempt...)
+	if w.reads {
+		all = append(all,
+			sim.Invariant{Name: "pages-in-order", ID: "R1", Doc: "a page of postings is in the order of their ids", Kind: sim.Always, Check: checkPages},
+			sim.Invariant{Name: "feed-complete", ID: "R2", Doc: "a feed without an account has every transfer, also those that no account is indexed for", Kind: sim.Always, Check: checkFeed})
+	}
 	if w.linear {
 		all = append(all, linearizable(w.open))
 	}

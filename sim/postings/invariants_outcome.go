@@ -2,6 +2,8 @@ package postings
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"simrun/sim"
 )
@@ -91,6 +93,28 @@ func checkOneWinner(v sim.View) string {
 			violation = fmt.Sprintf("%s and %s were both told that they made %v", other, actor, value)
 		}
 		by[value] = actor
+	})
+	return violation
+}
+
+// checkPages (R1): without an order, pages of one result need not be disjoint.
+func checkPages(v sim.View) string {
+	violation := ""
+	v.Facts(factPage, func(actor string, value any) {
+		if ids := strings.Fields(value.(string)); !slices.IsSorted(ids) {
+			violation = fmt.Sprintf("%s read a page in the order %v", actor, ids)
+		}
+	})
+	return violation
+}
+
+// checkFeed (R2): the opening transfer is always there, and no account is indexed for it.
+func checkFeed(v sim.View) string {
+	violation := ""
+	v.Facts(factFeed, func(actor string, value any) {
+		if ids := strings.Fields(value.(string)); !slices.Contains(ids, genesis) {
+			violation = fmt.Sprintf("%s read a feed without the transfer %s: %v", actor, genesis, ids)
+		}
 	})
 	return violation
 }

@@ -408,3 +408,27 @@ func TestLinearizableFires(t *testing.T) {
 		}
 	}
 }
+
+func TestReadsFire(t *testing.T) {
+	told := func(key, value string) fakeView {
+		v := viewOf(sound())
+		v.order = []string{"a"}
+		v.facts = map[[2]string]any{{"a", key}: value}
+		return v
+	}
+	for _, c := range []struct {
+		check      func(sim.View) string
+		key, value string
+		fires      bool
+	}{
+		{checkPages, factPage, "a:0 a:1 b:0", false},
+		{checkPages, factPage, "", false},
+		{checkPages, factPage, "a:1 a:0", true},
+		{checkFeed, factFeed, "g x", false},
+		{checkFeed, factFeed, "x", true},
+	} {
+		if got := c.check(told(c.key, c.value)); (got != "") != c.fires {
+			t.Errorf("%s %q: got %q", c.key, c.value, got)
+		}
+	}
+}

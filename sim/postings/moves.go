@@ -20,6 +20,10 @@ type move struct {
 	by func(ctx context.Context, db session, ids []PostingID, rid int64) (int, error)
 }
 
+// maxBatch is how many ids or rows a statement takes: servers bound the parameters of one (Postgres to 65535), and the released
+// system had to learn it (before 1d2cd7f).
+const maxBatch = 500
+
 func (m move) do(ctx context.Context, db session, ids []PostingID, rid int64) (int, error) {
 	ids = distinct(ids)
 	if len(ids) == 0 {
@@ -28,13 +32,11 @@ func (m move) do(ctx context.Context, db session, ids []PostingID, rid int64) (i
 	if m.by != nil {
 		return m.by(ctx, db, ids, rid)
 	}
-	batches := [][]PostingID{ids}
+	size := maxBatch
 	if m.eachID {
-		batches = batches[:0]
-		for i := range ids {
-			batches = append(batches, ids[i:i+1])
-		}
+		size = 1
 	}
+	batches := slices.Collect(slices.Chunk(ids, size))
 	count := 0
 	body := func(db session) error {
 		count = 0
@@ -80,8 +82,18 @@ func counted(count *int, err error) (int, error) {
 // distinct keeps the first of each id, in order.
 func distinct(ids []PostingID) []PostingID {
 	out := make([]PostingID, 0, len(ids))
+	if len(ids) <= 8 { // nearly always: looking through them is faster than a map
+		for _, id := range ids {
+			if !slices.Contains(out, id) {
+				out = append(out, id)
+			}
+		}
+		return out
+	}
+	seen := make(map[PostingID]bool, len(ids))
 	for _, id := range ids {
-		if !slices.Contains(out, id) {
+		if !seen[id] {
+			seen[id] = true
 			out = append(out, id)
 		}
 	}

@@ -81,7 +81,7 @@ func mutantsAccounts() []mutant {
 				Name: "resolve-overdraws-anyone", ID: "Z71", Breaks: []string{"floor"}, Masked: true, Pair: "negative-unchecked",
 				Doc: "resolve has an overdraft rule of its own and lets anyone go into debt; validation still refuses",
 			},
-			scenarios: []string{"postings/rules"},
+			scenarios: []string{"postings/pay"},
 			edit:      func(p *program) { p.mayOverdraw = func(Policy) bool { return true } },
 		},
 		{
@@ -89,7 +89,7 @@ func mutantsAccounts() []mutant {
 				Name: "negative-unchecked", ID: "Z71b", Breaks: []string{"floor"},
 				Doc: "validation does not look who may hold a negative posting",
 			},
-			scenarios: []string{"postings/rules"},
+			scenarios: []string{"postings/rules", "postings/pay"},
 			edit:      func(p *program) { p.dropRule("negative-postings") },
 		},
 		{
@@ -102,10 +102,10 @@ func mutantsAccounts() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "select-over-live", ID: "Z73", Breaks: []string{"no-double-spend", "conservation"}, Masked: true, Pair: "any-reservation-is-mine",
+				Name: "select-over-live", ID: "Z73", Breaks: []string{"ownership"}, Masked: true, Pair: "reserve-steals",
 				Doc: "resolve chooses reserved postings too; the claim refuses them",
 			},
-			scenarios: []string{"postings/pay"},
+			scenarios: []string{"postings/late-payer"},
 			edit:      func(p *program) { p.selectOver = FilterLive },
 		},
 		{
@@ -149,7 +149,7 @@ func mutantsAccounts() []mutant {
 				Name: "conservation-unchecked", ID: "Z77b", Breaks: []string{"conservation"},
 				Doc: "validation does not compare inputs and outputs",
 			},
-			scenarios: []string{"postings/rules"},
+			scenarios: []string{"postings/rules", "postings/overdraft"},
 			edit:      func(p *program) { p.dropRule("conservation") },
 		},
 		{
@@ -167,7 +167,7 @@ func mutantsAccounts() []mutant {
 				Name: "shortfall-sign-flipped", ID: "Z77c", Breaks: []string{"conservation"}, Masked: true, Pair: "conservation-unchecked",
 				Doc: "an overdraft creates a credit instead of a debt; validation refuses the sum",
 			},
-			scenarios: []string{"postings/rules"},
+			scenarios: []string{"postings/overdraft"},
 			edit:      func(p *program) { p.shortfall = func(missing int64) int64 { return missing } },
 		},
 		{
@@ -177,6 +177,22 @@ func mutantsAccounts() []mutant {
 			},
 			scenarios: []string{"postings/migration"},
 			edit:      func(p *program) { p.migrateApart = true },
+		},
+		{
+			Mutant: sim.Mutant{
+				Name: "pages-without-order", ID: "Z85", Breaks: []string{"pages-in-order"},
+				Doc: "pages of postings are in whatever order the table gives (before 41ce95c)",
+			},
+			scenarios: []string{"postings/reads"},
+			edit:      func(p *program) { p.pageOrder = "" },
+		},
+		{
+			Mutant: sim.Mutant{
+				Name: "feed-by-account-only", ID: "Z87", Breaks: []string{"feed-complete"},
+				Doc: "a query of transfers that names no account asks the index for account 0 instead of reading all (before 5a8bfe0 it was an error)",
+			},
+			scenarios: []string{"postings/reads"},
+			edit:      func(p *program) { p.needsAccount = true },
 		},
 		{
 			Mutant: sim.Mutant{

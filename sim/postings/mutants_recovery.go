@@ -32,7 +32,7 @@ func mutantsRecovery() []mutant {
 				Name: "recovery-skips-reserve", ID: "Z41", Breaks: []string{"recovered", "no-double-spend", "conservation"},
 				Doc: "recovery of a reserving record goes straight to finalize, though nothing may be reserved",
 			},
-			scenarios: crash, steps: true,
+			scenarios: []string{"postings/saga-crash-recover", "postings/lone-saga"}, steps: true,
 			edit: func(p *program) { p.recoverOne = recoverFrom(func(Record) string { return "relookup" }) },
 		},
 		{

@@ -42,10 +42,10 @@ func mutantsSaga() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "consume-shortfall-ignored", ID: "Z19", Breaks: []string{"no-double-spend", "conservation"}, Masked: true, Pair: "reserve-count-ignored",
+				Name: "consume-shortfall-ignored", ID: "Z19", Breaks: []string{"conservation"}, Masked: true, Pair: "recovery-skips-reserve",
 				Doc: "finalize goes on whatever consume counted; while reservations cannot be lost, the count is full",
 			},
-			scenarios: claim, steps: true,
+			scenarios: []string{"postings/lone-saga"}, steps: true,
 			edit: func(p *program) {
 				p.replaceStep("consume", func(ctx context.Context, s *saga) error {
 					_, err := s.p.consume.do(ctx, s.db, s.env.Consumes, s.rid)

@@ -2,6 +2,7 @@ package postings
 
 import (
 	"context"
+	"slices"
 
 	"simrun/sim"
 )
@@ -24,7 +25,7 @@ func mutantsStorage() []mutant {
 				Name: "reserve-steals", ID: "Z04", Breaks: []string{"ownership", "no-double-spend"},
 				Doc: "reserve takes postings that another saga has reserved",
 			},
-			scenarios: claim,
+			scenarios: append(slices.Clone(claim), "postings/late-payer"),
 			edit:      func(p *program) { p.reserve, p.grants = reserveSteals, grantUpdateReserved },
 		},
 		{
@@ -55,7 +56,7 @@ func mutantsStorage() []mutant {
 		},
 		{
 			Mutant: sim.Mutant{
-				Name: "ungated-activation", ID: "Z08", Breaks: []string{"lifecycle", "conservation"},
+				Name: "ungated-activation", ID: "Z08", Breaks: []string{"lifecycle", "conservation", "ownership"},
 				Doc: "a replay activates outputs that were recorded before, and so brings back spent ones",
 			},
 			scenarios: crash,
@@ -86,7 +87,7 @@ func mutantsStorage() []mutant {
 				Name: "consume-takes-active", ID: "Z11", Breaks: []string{"ownership", "conservation"}, Masked: true, Pair: "recovery-skips-reserve",
 				Doc: "finalize also spends active postings, which no saga holds; the claim keeps it from meeting any",
 			},
-			scenarios: crash,
+			scenarios: []string{"postings/lone-saga"},
 			edit: func(p *program) {
 				p.consume = move{stmts: []string{`
 WITH held AS (

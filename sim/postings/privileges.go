@@ -54,7 +54,7 @@ func (p *program) protocolStatements() []statement {
 	add("live of an account", p.byOwner[FilterLive], owner)
 	add("any live of an account", p.liveAny, owner)
 	add("look up transfer", `SELECT transfer FROM transfers WHERE id = @tid`, named{"tid": "t"})
-	add("store transfer", p.sqlStoreTransfer, named{"tid": "t", "transfer": "{}", "now": int64(0), "involved": []involvement{{"t", alice}}})
+	add("store transfer", p.sqlStoreTransfer, named{"tid": "t", "transfer": "{}", "now": int64(0), "book": int64(0), "involved": []involvement{{"t", alice}}})
 	add("append event", p.sqlAppendEvent, named{"seq": int64(9), "now": int64(0), "kind": "k", "data": "d", "dedup": "t"})
 	add("look up event", `SELECT seq FROM events WHERE dedup_key = @dedup`, named{"dedup": "t"})
 	add("save record", p.sqlSaveSaga, named{"rid": int64(1), "data": "{}"})
@@ -64,6 +64,9 @@ func (p *program) protocolStatements() []statement {
 	add("lock head", p.sqlLockHead, owner)
 	add("insert account version", sqlInsertVersion, account)
 	add("delete head", `DELETE FROM account_head WHERE id = @id AND subaccount = @sub`, owner)
+	add("create book", sqlCreateBook, named{"id": int64(1), "name": "n", "data": ""})
+	add("append cache point", sqlAppendProjection, BalancePoint{Account: alice, Asset: usd}.columns(1))
+	add("closest cache point", sqlClosestProjection, named{"id": alice.ID, "sub": alice.Sub, "asset": int32(usd), "at": int64(0)})
 	add("insert head", `INSERT INTO account_head (id, subaccount, version) VALUES (@id, @sub, @version) ON CONFLICT DO NOTHING`, account)
 	return out
 }
@@ -85,13 +88,13 @@ func grantsOf(enc encoding) []grant {
 	}
 	switch enc {
 	case indexTables:
-		add("SELECT, INSERT", "postings", "transfers", "transfer_accounts", "events", "accounts")
+		add("SELECT, INSERT", "postings", "transfers", "transfer_accounts", "events", "accounts", "books", "balance_projection")
 		add("SELECT, INSERT, DELETE", "active_postings", "reserved_postings")
 	case liveTable:
-		add("SELECT, INSERT", "postings", "transfers", "transfer_accounts", "events", "accounts")
+		add("SELECT, INSERT", "postings", "transfers", "transfer_accounts", "events", "accounts", "books", "balance_projection")
 		add("SELECT, INSERT, DELETE, UPDATE (reservation)", "live_postings")
 	case mutableStatus:
-		add("SELECT, INSERT", "transfers", "transfer_accounts", "events", "accounts")
+		add("SELECT, INSERT", "transfers", "transfer_accounts", "events", "accounts", "books", "balance_projection")
 		add("SELECT, INSERT, UPDATE", "postings")
 	}
 	add("SELECT, INSERT, UPDATE, DELETE", "sagas", "account_head")

@@ -41,12 +41,12 @@ func measurePrivileges(t *testing.T, backend backendMaker, variant string) ([]Pr
 	return rows, tampers
 }
 
-// The measured tables are kept; UPDATE_GOLDEN=1 in the environment writes them anew.
+// The measured tables are kept; SIMRUN_UPDATE=1 in the environment writes them anew.
 func TestPrivileges(t *testing.T) {
 	onEachBackend(t, func(t *testing.T, backend backendMaker) {
 		measured := []string{variantSeed, variantShipped, variantLive, variantStatus, variantRepaired}
-		if strings.HasSuffix(t.Name(), "server") && os.Getenv("SIMRUN_FULL") == "" {
-			measured = []string{variantSeed, variantLive} // each takes some seconds; SIMRUN_FULL=1 measures all
+		if strings.HasSuffix(t.Name(), "server") && os.Getenv("SIMRUN_LONG") == "" {
+			measured = []string{variantSeed, variantLive} // each takes some seconds; SIMRUN_LONG=1 measures all
 		}
 		for _, variant := range measured {
 			var got strings.Builder
@@ -71,7 +71,7 @@ func TestPrivileges(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden := filepath.Join("testdata", "privileges", variant+".md")
-			if os.Getenv("UPDATE_GOLDEN") != "" {
+			if os.Getenv("SIMRUN_UPDATE") != "" {
 				if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
 					t.Fatal(err)
 				}

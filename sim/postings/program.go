@@ -27,6 +27,9 @@ type program struct {
 	insert                                insertion
 	probes                                []string
 	byOwner                               byOwner
+	sources                               sources
+	pageOrder                             string // of the postings on a page
+	needsAccount                          bool   // a query of transfers asks the index also when no account is named
 	liveAny                               string
 	sqlStoreTransfer                      string
 	sqlAppendEvent                        string
@@ -96,6 +99,8 @@ func newProgram(variant string) (*program, error) {
 		insert:     insertIndex,
 		probes:     probesIndex,
 		byOwner:    byOwnerIndex,
+		sources:    sourcesIndex,
+		pageOrder:  postingOrder,
 		liveAny:    liveAnyIndex,
 
 		sqlStoreTransfer: sqlStoreTransfer,
@@ -136,11 +141,11 @@ func newProgram(variant string) (*program, error) {
 	case variantLive:
 		p.encoding = liveTable
 		p.reserve, p.release, p.consume, p.deactivate = reserveLive, releaseLive, consumeLive, deactivateLive
-		p.insert, p.probes, p.byOwner, p.liveAny = insertLive, probesLive, byOwnerLive, liveAnyLive
+		p.insert, p.probes, p.byOwner, p.sources, p.liveAny = insertLive, probesLive, byOwnerLive, sourcesLive, liveAnyLive
 	case variantStatus:
 		p.encoding = mutableStatus
 		p.reserve, p.release, p.consume, p.deactivate = reserveStatus, releaseStatus, consumeStatus, deactivateStatus
-		p.insert, p.probes, p.byOwner, p.liveAny = insertStatus, probesStatus, byOwnerStatus, liveAnyStatus
+		p.insert, p.probes, p.byOwner, p.sources, p.liveAny = insertStatus, probesStatus, byOwnerStatus, sourcesStatus, liveAnyStatus
 	case variantMended:
 		mend(p)
 	case variantRepaired:

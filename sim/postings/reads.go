@@ -61,8 +61,12 @@ func (p *program) states(ctx context.Context, db session, ids []PostingID) ([]St
 	if len(ids) == 0 {
 		return out, nil
 	}
+	at := make(map[PostingID][]int, len(ids))
+	for i, id := range ids {
+		at[id] = append(at[id], i)
+	}
 	for _, probe := range p.probes {
-		err := collect(ctx, db, probe, named{"ids": distinct(ids)}, func(rows pgx.Rows) error {
+		err := collectIn(ctx, db, probe, distinct(ids), func(rows pgx.Rows) error {
 			var id PostingID
 			var rid *int64
 			var active bool
@@ -76,8 +80,8 @@ func (p *program) states(ctx context.Context, db session, ids []PostingID) ([]St
 			case rid != nil:
 				found = State{Held, *rid}
 			}
-			for i := range ids {
-				if ids[i] == id && out[i].Place == Missing {
+			for _, i := range at[id] {
+				if out[i].Place == Missing {
 					out[i] = found
 				}
 			}
@@ -114,36 +118,58 @@ func (p *program) postings(ctx context.Context, db session, ids []PostingID) ([]
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := p.selectPostings(ctx, db, sqlPostings, named{"ids": distinct(ids)})
+	found := make(map[PostingID]Posting, len(ids))
+	err := collectIn(ctx, db, sqlPostings, distinct(ids), func(rows pgx.Rows) error {
+		row, err := scanPosting(rows)
+		found[row.ID] = row
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Posting, len(ids))
 	for i, id := range ids {
-		at := slices.IndexFunc(found, func(f Posting) bool { return f.ID == id })
-		if at < 0 {
+		row, ok := found[id]
+		if !ok {
 			return nil, notFound{"posting " + id.String()}
 		}
-		out[i] = found[at]
+		out[i] = row
 	}
 	return out, nil
+}
+
+// collectIn runs a query about ids, batch by batch.
+func collectIn(ctx context.Context, db session, sql string, ids []PostingID, scan func(rows pgx.Rows) error) error {
+	for batch := range slices.Chunk(ids, maxBatch) {
+		if err := collect(ctx, db, sql, named{"ids": batch}, scan); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func scanPosting(rows pgx.Rows) (Posting, error) {
+	var r Posting
+	var value string
+	if err := rows.Scan(&r.ID.Transfer, &r.ID.Idx, &r.Owner.ID, &r.Owner.Sub, &r.Asset, &value); err != nil {
+		return r, err
+	}
+	v, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		return r, fmt.Errorf("value of posting %s: %w", r.ID, err)
+	}
+	r.Value = v
+	return r, nil
 }
 
 func (p *program) selectPostings(ctx context.Context, db session, sql string, args named) ([]Posting, error) {
 	var out []Posting
 	err := collect(ctx, db, sql, args, func(rows pgx.Rows) error {
-		var r Posting
-		var value string
-		if err := rows.Scan(&r.ID.Transfer, &r.ID.Idx, &r.Owner.ID, &r.Owner.Sub, &r.Asset, &value); err != nil {
-			return err
+		r, err := scanPosting(rows)
+		if err == nil {
+			out = append(out, r)
 		}
-		v, err := strconv.ParseInt(value, 10, 64)
-		if err != nil {
-			return fmt.Errorf("value of posting %s: %w", r.ID, err)
-		}
-		r.Value = v
-		out = append(out, r)
-		return nil
+		return err
 	})
 	return out, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -11,11 +12,11 @@ import (
 )
 
 // sqlStoreTransfer writes a transfer once, first writer wins. The involved accounts are recorded even when the transfer was
-// there: the count is that of the transfer alone. Parameters: @tid, @transfer, @now, @involved.
+// there: the count is that of the transfer alone. Parameters: @tid, @transfer, @now, @book, @involved.
 const sqlStoreTransfer = `
 WITH involved AS (
     INSERT INTO transfer_accounts (transfer_id, account_id, subaccount) VALUES @involved ON CONFLICT DO NOTHING)
-INSERT INTO transfers (id, transfer, created_at) VALUES (@tid, @transfer, @now) ON CONFLICT DO NOTHING`
+INSERT INTO transfers (id, transfer, created_at, book) VALUES (@tid, @transfer, @now, @book) ON CONFLICT DO NOTHING`
 
 // involvement is a row of transfer_accounts.
 type involvement struct {
@@ -29,7 +30,7 @@ func (p *program) storeTransfer(ctx context.Context, db session, tid string, e E
 	for i, a := range accounts {
 		involved[i] = involvement{tid, a}
 	}
-	return exec(ctx, db, p.sqlStoreTransfer, named{"tid": tid, "transfer": encodeEnvelope(e), "now": millis(ctx), "involved": involved})
+	return exec(ctx, db, p.sqlStoreTransfer, named{"tid": tid, "transfer": encodeEnvelope(e), "now": millis(ctx), "book": e.Book, "involved": involved})
 }
 
 // getTransfer says whether the transfer is stored, and gives its envelope.
@@ -67,6 +68,19 @@ const sqlAppendEvent = `INSERT INTO events (seq, at, kind, data, dedup_key) VALU
 
 // transferEvent is the kind of the event of a committed transfer; its dedup key is the transfer's id.
 const transferEvent = "TransferCommitted"
+
+// eventsSince gives the events after a sequence number, in order, at most limit of them: the page of a feed.
+func (p *program) eventsSince(ctx context.Context, db session, after int64, limit int) ([]event, error) {
+	var out []event
+	err := collect(ctx, db, `SELECT seq, kind, data, COALESCE(dedup_key, '') FROM events WHERE seq > @after ORDER BY seq LIMIT @limit`,
+		named{"after": after, "limit": int64(limit)}, func(rows pgx.Rows) error {
+			var e event
+			err := rows.Scan(&e.Seq, &e.Kind, &e.Data, &e.Dedup)
+			out = append(out, e)
+			return err
+		})
+	return out, err
+}
 
 // saveSaga writes the record, over an older one of the same id.
 func (p *program) saveSaga(ctx context.Context, db session, r Record) error {
@@ -131,9 +145,11 @@ func nodeIDs(node, attempt int) *idSource {
 func clockIDs(ctx context.Context) *idSource { return &idSource{base: millis(ctx) << 23} }
 
 // millis is the simulated time in milliseconds since 2026-01-01, the epoch of the system's ids.
-func millis(ctx context.Context) int64 {
+func millis(ctx context.Context) int64 { return systemMillis(sim.Now(ctx)) }
+
+func systemMillis(t time.Time) int64 {
 	const epoch = 1767225600000
-	return sim.Now(ctx).UnixMilli() - epoch
+	return t.UnixMilli() - epoch
 }
 
 // accountEventKey is the dedup key of a transition to a version of an account.

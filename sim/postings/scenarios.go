@@ -1,6 +1,7 @@
 package postings
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -49,6 +50,15 @@ func init() {
 	register("postings/pay",
 		"payments that are resolved from what the payer can spend, beside a reader of its balance",
 		variantSeed, faultParams(0, 0, 0), buildPay)
+	register("postings/lone-saga",
+		"one saga, its crash and its recovery: nobody else spends the input",
+		variantSeed, faultParams(1, 0, 0), buildLone)
+	register("postings/late-payer",
+		"a payment is planned while another saga holds the larger of the payer's postings",
+		variantSeed, faultParams(0, 0, 0), buildLate)
+	register("postings/reads",
+		"an account's postings are read in pages and all transfers as a feed, beside a deposit and a payment",
+		variantSeed, faultParams(0, 0, 0), buildReads)
 	register("postings/reverse",
 		"a payment is reversed while its payee spends what it got",
 		variantSeed, faultParams(0, 0, 0), buildReverse)
@@ -170,4 +180,48 @@ func buildReverse(w *world) {
 	w.add("pay-and-reverse", payAndReverse(w.process(), payment("pay", alice, bob, p, 60)))
 	w.add("spend", payer(w.process(), "spend", Movement{bob, carol, usd, 60}))
 	w.witnesses = []string{"committed", "reversed", "refused: input taken", "refused: insufficient funds"}
+}
+
+// buildLone: alice pays bob; whoever recovers that is the same process.
+func buildLone(w *world) {
+	w.open.account(alice, noOverdraft, 0)
+	w.open.account(bob, noOverdraft, 0)
+	w.add("pay", claimer(w.process(), payment("pay", alice, bob, w.open.posting(alice, usd, 60), 60)))
+	w.witnesses = []string{"committed"}
+	if w.faults.Crash > 0 {
+		w.witnesses = append(w.witnesses, "recovered: reserving, committed")
+	}
+}
+
+// buildLate: the late payer plans only when it sees that something of alice is reserved; what is left is enough for it.
+func buildLate(w *world) {
+	w.open.account(alice, noOverdraft, 0)
+	w.open.account(bob, noOverdraft, 0)
+	p := w.open.posting(alice, usd, 60)
+	w.open.posting(alice, usd, 40)
+	w.add("holder", claimer(w.process(), payment("pay 60", alice, bob, p, 60)))
+	late := w.process()
+	w.add("late", sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+		held, err := late.p.ofAccount(ctx, db, alice, usd, FilterReserved)
+		if err != nil || len(held) == 0 {
+			return err
+		}
+		sim.Witness(ctx, "saw it held")
+		return payer(late, "pay 40", Movement{alice, bob, usd, 40}).Run(ctx, db)
+	}))
+	w.witnesses = []string{"committed", "saw it held"}
+}
+
+// buildReads: bob's postings come from transfers whose ids are before and after each other in no order of time.
+func buildReads(w *world) {
+	w.open.account(alice, noOverdraft, 0)
+	w.open.account(bob, noOverdraft, 0)
+	p := w.open.posting(alice, usd, 60)
+	w.open.posting(bob, usd, 1)
+	w.open.posting(bob, usd, 2)
+	w.add("deposit", claimer(w.process(), deposit(external, bob, usd, 5, "deposit")))
+	w.add("pay", claimer(w.process(), payment("pay", alice, bob, p, 60)))
+	w.add("reader", pager(w.process(), bob))
+	w.reads = true
+	w.witnesses = []string{"committed", "a page of what is new", "a feed of what is new"}
 }

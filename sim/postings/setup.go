@@ -147,6 +147,7 @@ type world struct {
 	witnesses []string
 	enc       encoding // how the invariants read the ledger
 	linear    bool     // the history is checked for linearizability
+	reads     bool     // pages and feeds are read
 }
 
 // newWorld builds the program of the configuration: its variant with its mutants applied.

@@ -69,6 +69,7 @@ type Envelope struct {
 	Consumes  []PostingID
 	Creates   []Output
 	Snapshots []Snapshot
+	Book      int64  // which book it is entered in; 0 is the one that is always there
 	Memo      string // metadata; tells two deposits of the same amount apart
 }
 
@@ -107,6 +108,9 @@ func contentID(e Envelope, book string, withPayer bool) string {
 		num(s.Account.ID)
 		num(s.Account.Sub)
 		num(s.Version)
+	}
+	if e.Book != 0 {
+		book = strconv.FormatInt(e.Book, 10)
 	}
 	str(book)
 	str(e.Memo)
@@ -172,6 +176,7 @@ type envelopeText struct {
 	In   []string `json:"in,omitempty"`
 	Out  []string `json:"out,omitempty"`
 	Pin  []string `json:"pin,omitempty"`
+	Book int64    `json:"book,omitempty"`
 	Memo string   `json:"memo,omitempty"`
 }
 
@@ -190,12 +195,12 @@ func (e Envelope) text() envelopeText {
 	for _, s := range e.Snapshots {
 		t.Pin = append(t.Pin, fmt.Sprintf("%s@%d", s.Account, s.Version))
 	}
-	t.Memo = e.Memo
+	t.Book, t.Memo = e.Book, e.Memo
 	return t
 }
 
 func (t envelopeText) envelope() (Envelope, error) {
-	e := Envelope{Memo: t.Memo}
+	e := Envelope{Book: t.Book, Memo: t.Memo}
 	for _, s := range t.In {
 		tid, idx, ok := strings.Cut(s, ":")
 		n, err := strconv.ParseInt(idx, 10, 16)
