@@ -57,6 +57,45 @@ func TestRandom(t *testing.T) {
 	}
 }
 
+// TestManySteps looks longer, on the server that tests use and on PostgreSQL 18.
+func TestManySteps(t *testing.T) {
+	if os.Getenv("SIMRUN_LONG") == "" {
+		t.Skip("takes a minute or more a server: set SIMRUN_LONG=1")
+	}
+	const steps = 50_000
+	many := func(t *testing.T, server *postgres.Server) {
+		report, found, err := Fuzz(context.Background(), server, Options{Seed: 1, Steps: steps, Keep: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			t.Errorf("%v\n%s", f.Divergence, f.Shrunk)
+		}
+		if report.Steps < steps || report.Errors > 0 {
+			t.Errorf("%+v", report)
+		}
+	}
+	t.Run("default", func(t *testing.T) { many(t, pgtest.Start(t)) })
+	t.Run("18", func(t *testing.T) {
+		bin := os.Getenv("SIMRUN_POSTGRES18_BIN")
+		if bin == "" {
+			if os.Getenv("CI") == "true" {
+				t.Fatal("$SIMRUN_POSTGRES18_BIN does not say where PostgreSQL 18 is")
+			}
+			t.Skip("$SIMRUN_POSTGRES18_BIN does not say where PostgreSQL 18 is")
+		}
+		server, err := postgres.Start(context.Background(), postgres.Options{Bin: bin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		if server.Version() < 180000 {
+			t.Fatalf("version %d", server.Version())
+		}
+		many(t, server)
+	})
+}
+
 // TestShrink finds a lie of the model's and shrinks the case to the statements that it takes.
 func TestShrink(t *testing.T) {
 	server := pgtest.Start(t)

@@ -55,6 +55,8 @@ func syntaxError(err error) *types.Error {
 
 func grammarCode(msg string) string {
 	switch {
+	case strings.HasPrefix(msg, "LIMIT #,# syntax"):
+		return "42601"
 	case strings.Contains(msg, "not supported"), strings.Contains(msg, "not yet implemented"),
 		strings.Contains(msg, "not implemented"):
 		return "0A000"
