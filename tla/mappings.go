@@ -63,13 +63,6 @@ func Mappings() []Mapping {
 func postingsMappings() []Mapping {
 	two := map[string]int{"sagas": 2, "postings": 1, "crashes": 1}
 	const there = "the postings that are followed exist from the start"
-	const split = "an action of mutants only"
-	halves := func(why map[string]string) map[string]string {
-		for _, a := range []string{"Look", "Take", "Lift", "Land"} {
-			why[a] = split
-		}
-		return why
-	}
 	return []Mapping{
 		{
 			Name: "PostingsMembership/claim", Config: "PostingsMembership", Instance: instance("postings/claim", "seed", nil), Atomic: 1, Start: openingPostings,
@@ -78,20 +71,20 @@ func postingsMappings() []Mapping {
 				mutants("PostingsMembership_Z05_reserve_not_atomic", "Z05"), mutants("PostingsMembership_Z09_release_ignores_rid", "Z09"),
 				mutants("PostingsMembership_Z10_consume_ignores_rid", "Z10", "Z16"), mutants("PostingsMembership_Z13_release_revives_spent", "Z13"),
 			},
-			Why: halves(map[string]string{"Create": there}),
+			Why: map[string]string{"Create": there},
 		},
 		{
 			Name: "PostingsMembership/claim-repaired", Config: "PostingsMembership", Instance: instance("postings/claim", "repaired", nil), Atomic: 1, Start: openingPostings,
-			Why: halves(map[string]string{
+			Why: map[string]string{
 				"Create":  there,
 				"Release": "a repaired saga that loses a posting rolls back what it reserved: nothing was committed",
-			}),
+			},
 		},
 		{
 			Name: "PostingsMembership/crash", Config: "PostingsMembership", Instance: instance("postings/saga-crash-recover", "seed", nil), Atomic: 1, Start: createdPosting,
 			Strategy: "pct(3)", // whoever spends the posting begins when it is there
 			Rejects:  []Reject{mutants("PostingsMembership_Z08_ungated_activation", "Z08")},
-			Why:      halves(map[string]string{}),
+			Why:      map[string]string{"Release": "one saga wants the posting that is followed, so nothing makes it give it back"},
 		},
 		{
 			Name: "CommitSaga/two-recoverers", Config: "CommitSaga", Atomic: 8, Start: newSaga,

@@ -1,6 +1,7 @@
 package tla
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -43,10 +44,16 @@ type Refinement struct {
 type stateSet struct {
 	states []int
 	shown  string
-	next   map[string]*stateSet // by projection; nil when no step leads there
-	via    map[string][]int     // the edges taken
-	acts   map[string][]string  // their actions
+	next   map[target]*stateSet // nil when no step leads there
+	via    map[target][]int     // the edges taken
+	acts   map[target][]string  // their actions
 	hash   uint64
+}
+
+// target is where a step of a run leads: a projection, by at most so many visible steps of the specification.
+type target struct {
+	shown string
+	steps int
 }
 
 // NewRefinement prepares the check against the stored graph of the configuration. One step of a run may be up to atomic steps
@@ -116,7 +123,7 @@ func (r *Refinement) closed(states []int) *stateSet {
 	if set := r.sets[key]; set != nil {
 		return set
 	}
-	set := &stateSet{states: all, next: map[string]*stateSet{}, via: map[string][]int{}, acts: map[string][]string{}, hash: hashOf(key)}
+	set := &stateSet{states: all, next: map[target]*stateSet{}, via: map[target][]int{}, acts: map[target][]string{}, hash: hashOf(key)}
 	if len(all) > 0 {
 		set.shown = r.shown[all[0]]
 	}
@@ -124,8 +131,8 @@ func (r *Refinement) closed(states []int) *stateSet {
 	return set
 }
 
-// move takes a set over one visible step, nil when the specification has none.
-func (r *Refinement) move(from *stateSet, to string) *stateSet {
+// move takes a set over one step of a run, nil when the specification has none.
+func (r *Refinement) move(from *stateSet, to target) *stateSet {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	set, known := from.next[to]
@@ -157,12 +164,12 @@ func (r *Refinement) actions(edges []int) []string {
 	return slices.Compact(out)
 }
 
-// paths returns the states with projection to that up to r.atomic visible steps lead to, and the edges on the way there. The
-// shortest number of steps that leads there is taken.
-func (r *Refinement) paths(from []int, to string) (reached, via []int) {
+// paths returns the states that the target names and the edges on the way there. The shortest number of steps that leads there
+// is taken.
+func (r *Refinement) paths(from []int, to target) (reached, via []int) {
 	layer, seen := from, map[int]bool{}
 	came := map[int][]int{} // state -> edges that led there
-	for range r.atomic {
+	for range to.steps {
 		var next []int
 		for _, s := range layer {
 			for _, e := range r.graph.Out(s) {
@@ -178,7 +185,7 @@ func (r *Refinement) paths(from []int, to string) (reached, via []int) {
 			}
 		}
 		for _, t := range next {
-			if r.shown[t] == to {
+			if r.shown[t] == to.shown {
 				reached = append(reached, t)
 			}
 		}
@@ -226,34 +233,42 @@ func (r *Refinement) Invariant() sim.Invariant {
 	return sim.Invariant{
 		Name: "Refines" + r.Config.Spec, Kind: sim.Monitored,
 		Doc:     "every step is a step of " + r.Config.Name + " or changes nothing that it shows",
-		Monitor: func() sim.Monitor { return refining{r, r.initial, r.start} },
+		Monitor: func() sim.Monitor { return refining{r: r, set: r.initial, tracker: r.start} },
 	}
 }
 
-// refining is the monitor of a refinement.
+// refining is the monitor of a refinement. While an actor has a table locked against readers a server does not show the
+// committed data; the next step that can be seen then is that many steps of the run at once.
 type refining struct {
 	r       *Refinement
 	set     *stateSet
 	tracker Tracker
+	unseen  int
 }
 
 func (m refining) Step(s *sim.Step) (sim.Monitor, string) {
 	next, err := m.tracker.Step(s)
-	if err != nil {
+	var locked *sim.Error
+	if errors.As(err, &locked) && locked.Code == "55P03" {
+		m.unseen++
+		return m, ""
+	} else if err != nil {
 		return m, fmt.Sprintf("%s cannot be mapped to %s: %v", told(s), m.r.Config.Name, err)
 	}
 	before, after := m.set.shown, next.Visible().Key()
 	if before == after {
 		if s.Changed {
 			m.r.stutter(s)
+			m.unseen = 0
 		}
-		return refining{m.r, m.set, next}, ""
+		m.tracker = next
+		return m, ""
 	}
-	set := m.r.move(m.set, after)
+	set := m.r.move(m.set, target{after, m.r.atomic * (1 + m.unseen)})
 	if set == nil {
 		return m, fmt.Sprintf("%s is no step of %s:\n%s\nfrom there it allows: %s", told(s), m.r.Config.Name, difference(before, after), m.r.allowed(m.set))
 	}
-	return refining{m.r, set, next}, ""
+	return refining{r: m.r, set: set, tracker: next}, ""
 }
 
 // told says which step it is: its choice, its actor and its statement.
@@ -264,7 +279,9 @@ func told(s *sim.Step) string {
 	return fmt.Sprintf("choice %d (%s: %s)", s.Choice, s.Name, sim.OneLine(s.SQL, 80))
 }
 
-func (m refining) Hash() uint64 { return m.set.hash ^ m.tracker.Hash()*0x9e3779b97f4a7c15 }
+func (m refining) Hash() uint64 {
+	return m.set.hash + uint64(m.unseen) ^ m.tracker.Hash()*0x9e3779b97f4a7c15
+}
 
 // allowed lists the actions that leave a set.
 func (r *Refinement) allowed(set *stateSet) string {

@@ -2,19 +2,23 @@ package tla
 
 import (
 	"context"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// Runs of the repaired variants are runs of the specifications, and each action is taken unless something says why not.
+// Runs of the repaired variants are runs of the specifications; each action is taken unless something says why not, and each
+// statement that is no action is explained. The README says the same. SIMRUN_UPDATE=1 writes its table.
 func TestRefinement(t *testing.T) {
+	var walked []*Walked
 	for _, m := range Mappings() {
 		t.Run(m.Name, func(t *testing.T) {
 			w, err := m.Walk(context.Background(), Walk{Runs: 100, Seed: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
+			walked = append(walked, w)
 			if w.Violation != nil {
 				t.Fatalf("%s\n%s", w.Violation.Detail, w.Reproduce)
 			}
@@ -26,7 +30,41 @@ func TestRefinement(t *testing.T) {
 					t.Errorf("runs take %s, of which is said: %s", c.Action, why)
 				}
 			}
+			for _, s := range w.Stutters {
+				if Outside(configSpec(m.Config), s.Statement) == "" {
+					t.Errorf("%d times no action of %s, and nothing says why: %s", s.Times, m.Config, s.Statement)
+				}
+			}
 		})
+	}
+	if !t.Failed() && len(walked) == len(Mappings()) {
+		readme(t, CoverageTable(Mappings(), walked))
+	}
+}
+
+// readme compares the table of the README with a fresh one: the actions that no step takes, and why, must be the same. How
+// often the others were taken may change with the scenarios.
+func readme(t *testing.T, table string) {
+	const begin, end = "<!-- coverage -->\n", "<!-- end of coverage -->"
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	was, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("README.md has no part between %q and %q", begin, end)
+	}
+	if os.Getenv("SIMRUN_UPDATE") != "" {
+		if err := os.WriteFile("README.md", []byte(before+begin+table+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for line := range strings.SplitSeq(table, "\n") {
+		if strings.HasPrefix(line, "* ") && !strings.HasPrefix(line, "* `") && !strings.Contains(was, line) {
+			t.Errorf("README.md does not say %q; SIMRUN_UPDATE=1 go test ./tla -run TestRefinement writes it", line)
+		}
 	}
 }
 

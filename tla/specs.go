@@ -8,11 +8,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"path"
 	"sort"
 	"strings"
 )
 
-//go:embed *.tla *.cfg
+//go:embed *.tla *.cfg large/*.cfg
 var files embed.FS
 
 // Config is one configuration of a specification and what TLC must say of it.
@@ -21,11 +22,18 @@ type Config struct {
 	Spec string // e.g. "RingCursor"
 	// Breaks is the invariant or property that must be violated, "" for a configuration that must hold.
 	Breaks string
+	path   string // of the .cfg
 }
 
+// LargeConfigs returns configurations with larger bounds, which hold: what the search of TLC and that of simrun are compared
+// on. They have no stored graphs.
+func LargeConfigs() ([]Config, error) { return configsIn("large/*.cfg") }
+
 // Configs returns all configurations, by name. Each .cfg says in its first line what is expected of it.
-func Configs() ([]Config, error) {
-	names, err := fs.Glob(files, "*.cfg")
+func Configs() ([]Config, error) { return configsIn("*.cfg") }
+
+func configsIn(pattern string) ([]Config, error) {
+	names, err := fs.Glob(files, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -36,8 +44,8 @@ func Configs() ([]Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := strings.TrimSuffix(file, ".cfg")
-		c := Config{Name: name, Spec: configSpec(name)}
+		name := strings.TrimSuffix(path.Base(file), ".cfg")
+		c := Config{Name: name, Spec: configSpec(name), path: file}
 		first, _, _ := strings.Cut(string(text), "\n")
 		expect, ok := strings.CutPrefix(first, `\* expect: `)
 		breaks, isViolated := strings.CutSuffix(expect, " is violated")
@@ -64,12 +72,12 @@ func (c Config) source() (spec, cfg []byte, err error) {
 	if spec, err = files.ReadFile(c.Spec + ".tla"); err != nil {
 		return nil, nil, fmt.Errorf("configuration %s: %w", c.Name, err)
 	}
-	cfg, err = files.ReadFile(c.Name + ".cfg")
+	cfg, err = c.Text()
 	return spec, cfg, err
 }
 
 // Text is the text of the .cfg.
-func (c Config) Text() ([]byte, error) { return files.ReadFile(c.Name + ".cfg") }
+func (c Config) Text() ([]byte, error) { return files.ReadFile(c.path) }
 
 // Hash identifies the texts that a stored graph came from.
 func (c Config) Hash() (string, error) {

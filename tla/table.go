@@ -64,8 +64,10 @@ func specTable(b *strings.Builder, spec string, ms []Mapping, ws []*Walked) {
 	for _, action := range actionsOf(ws) {
 		fmt.Fprintf(b, "| %s |", action)
 		for i, m := range ms {
-			c := coverageOf(ws[i], action)
+			c, known := coverageOf(ws[i], action)
 			switch {
+			case !known:
+				b.WriteString(" none |")
 			case c.Edges == 0 && c.Times == 0:
 				b.WriteString(" hidden |")
 			case c.Times == 0:
@@ -108,13 +110,13 @@ func actionsOf(ws []*Walked) []string {
 	return slices.Compact(out)
 }
 
-func coverageOf(w *Walked, action string) ActionCoverage {
+func coverageOf(w *Walked, action string) (c ActionCoverage, known bool) {
 	for _, c := range w.Coverage {
 		if c.Action == action {
-			return c
+			return c, true
 		}
 	}
-	return ActionCoverage{}
+	return c, false
 }
 
 // Outside says why a step that changes data is no action of a specification; "" when nothing is known about it.

@@ -22,7 +22,7 @@ func (a *app) tlaCommand() *cobra.Command {
 			return usage("simrun tla needs a verb; see simrun tla --help")
 		},
 	}
-	c.AddCommand(a.tlaCheckCommand(), a.tlaRefineCommand())
+	c.AddCommand(a.tlaCheckCommand(), a.tlaRefineCommand(), a.tlaSearchCommand(), a.tlaBenchCommand())
 	return c
 }
 
@@ -40,6 +40,7 @@ type jsonSpec struct {
 func (a *app) tlaCheckCommand() *cobra.Command {
 	var graphs string
 	var workers int
+	var markdown bool
 	c := &cobra.Command{
 		Use:   "check [CONFIG..]",
 		Short: "Run TLC on every configuration and compare with what is expected of it",
@@ -48,7 +49,8 @@ in its first line whether it holds or which invariant it breaks.`,
 	}
 	f := c.Flags()
 	f.StringVar(&graphs, "graphs", "", "also store the state graphs of the configurations that hold in this folder (the project keeps them in tla/graphs)")
-	f.IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "TLC's workers")
+	f.IntVar(&workers, "workers", runtime.GOMAXPROCS(0), "TLC's workers; with one the states of a failing configuration are always the same")
+	f.BoolVar(&markdown, "markdown", false, "write the table as tla/README.md has it")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		configs, err := tlaConfigs(args)
 		if err != nil {
@@ -58,7 +60,8 @@ in its first line whether it holds or which invariant it breaks.`,
 		if err != nil {
 			return &exit{exitCouldNot, err}
 		}
-		return a.tlaCheck(c.Context(), tlc, configs, workers, graphs)
+		tlc.Quick = true
+		return a.tlaCheck(c.Context(), tlc, configs, workers, graphs, markdown)
 	}
 	return c
 }
@@ -84,7 +87,7 @@ func tlaConfigs(names []string) ([]tla.Config, error) {
 	return out, nil
 }
 
-func (a *app) tlaCheck(ctx context.Context, tlc *tla.TLC, configs []tla.Config, workers int, graphs string) error {
+func (a *app) tlaCheck(ctx context.Context, tlc *tla.TLC, configs []tla.Config, workers int, graphs string, markdown bool) error {
 	var rows []jsonSpec
 	wrong := 0
 	for _, c := range configs {
@@ -105,11 +108,17 @@ func (a *app) tlaCheck(ctx context.Context, tlc *tla.TLC, configs []tla.Config, 
 		rows = append(rows, row)
 		fmt.Fprintf(a.errs, "%s: %s, %v\n", c.Name, row.Outcome, o.Wall.Round(10*time.Millisecond))
 	}
-	if a.json {
+	switch {
+	case a.json:
 		if err := a.write(rows); err != nil {
 			return err
 		}
-	} else {
+	case markdown:
+		fmt.Fprintln(a.out, "| configuration | TLC says | distinct states | depth |\n|---|---|--:|--:|")
+		for _, r := range rows {
+			fmt.Fprintf(a.out, "| %s | %s | %d | %d |\n", r.Config, r.Outcome, r.Distinct, r.Depth)
+		}
+	default:
 		w := tabwriter.NewWriter(a.out, 0, 8, 2, ' ', 0)
 		fmt.Fprintln(w, "configuration\texpected\tTLC says\tdistinct states\tdepth\tseconds\tpeak MiB")
 		for _, r := range rows {
