@@ -295,10 +295,18 @@ type cteState struct {
 func (n *cteNode) state(f *frame) *cteState {
 	st := state[cteState](f, n.slot)
 	if st.gen != f.gen {
-		*st = cteState{gen: f.gen}
+		rows := st.rows
+		clear(rows)
+		if cap(rows) > keepRows {
+			rows = nil
+		}
+		*st = cteState{gen: f.gen, rows: rows[:0]}
 	}
 	return st
 }
+
+// keepRows is how long a list of rows may be whose memory is kept for the next run.
+const keepRows = 64
 
 // fetch makes row i available, running the query as far as needed; false when it has no such row.
 func (n *cteNode) fetch(f *frame, i int) (bool, error) {
