@@ -21,6 +21,16 @@ type Exploration struct {
 	Violation *CheckViolation `json:"violation,omitempty"`
 	// Bounded says that States reached its bound, so that there may be more.
 	Bounded bool `json:"bounded,omitempty"`
+	// All are the distinct ends that were found, the nearest first.
+	All []Outcome `json:"-"`
+}
+
+// Outcome is one distinct end.
+type Outcome struct {
+	Class     Class
+	Schedules float64           // that end so
+	Results   map[string]string // of each step: its rows "(1, a) (2, b)", command tags and errors
+	Tables    []string          // as FinalState.Tables
 }
 
 // FinalState is what some schedules leave behind.
@@ -155,6 +165,7 @@ func Explore(ctx context.Context, sel *Selection, states int) (*Exploration, err
 		}
 		outcomes[o.key(nil)] = true
 		out.Schedules += e.Schedules
+		out.All = append(out.All, Outcome{Class: class, Schedules: e.Schedules, Results: o.byStep(), Tables: o.tables})
 		out.group(o, class, order, e.Schedules)
 		if v := out.Violation; o.broken != "" && (v == nil || v.Class != ClassRace && class == ClassRace && len(e.Choices) == nearest) {
 			nearest = len(e.Choices) // ends are sorted; of those that are as near, a race tells more
@@ -219,6 +230,17 @@ func (o *outcome) codes() []string {
 	}
 	slices.Sort(codes)
 	return slices.Compact(codes)
+}
+
+// byStep is what each step got.
+func (o *outcome) byStep() map[string]string {
+	got := map[string]string{}
+	for _, steps := range o.sessions {
+		for _, s := range steps {
+			got[s.name] = s.text
+		}
+	}
+	return got
 }
 
 // results tells what each step got, in a line each.

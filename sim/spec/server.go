@@ -23,7 +23,8 @@ type Server struct {
 
 	control *serverConn
 	conns   []*serverConn
-	pids    string // of all sessions, as an array
+	pids    string        // of all sessions, as an array
+	usual   time.Duration // that a request takes which does not wait, on average
 }
 
 // regressSettings are those of pg_isolation_regress, by its environment and by ALTER DATABASE.
@@ -32,13 +33,14 @@ var regressSettings = map[string]string{
 	"lc_numeric": "C", "lc_time": "C", "bytea_output": "hex", "timezone_abbreviations": "Default", "client_encoding": "UTF8",
 }
 
-// Waiting for an answer: first quietly, since most steps are quick and asking takes a processor from them, then by asking
-// whether the session is blocked, with short breaths, then with pauses.
+// Waiting for an answer: first quietly for some times what answers usually take, since most steps are quick and asking takes a
+// processor from them, then by asking whether the session is blocked, with a breath in between that doubles up to a pause.
 const (
-	quiet      = 400 * time.Microsecond
+	quietLeast = 400 * time.Microsecond
+	quietMost  = 10 * time.Millisecond
+	quietTimes = 4
 	breath     = 50 * time.Microsecond
-	impatience = 5 * time.Millisecond
-	pause      = time.Millisecond
+	pause      = 2 * time.Millisecond
 )
 
 // Connect opens the connections, the old ones being closed first.
@@ -108,6 +110,7 @@ type serverConn struct {
 	notice func(text string) // nil drops notices
 
 	busy      bool // the answer is not complete
+	stuck     bool // it has waited for a lock
 	lost      bool
 	cancelled bool
 	since     time.Time
@@ -120,18 +123,18 @@ func (c *serverConn) Send(sql string) error {
 	if c.lost {
 		return errors.New("no connection to the server")
 	}
-	c.busy, c.cancelled, c.answer, c.table = true, false, Answer{}, nil
+	c.busy, c.stuck, c.cancelled, c.answer, c.table = true, false, false, Answer{}, nil
 	c.since = time.Now()
 	c.w.SendQuery(&pgproto3.Query{String: sql})
 	return c.w.Flush()
 }
 
 func (c *serverConn) Await(mayStop bool) (State, error) {
-	limit := quiet
+	limit := min(max(quietLeast, quietTimes*c.server.usual), quietMost)
 	if !mayStop {
 		limit = pause
 	}
-	for begun := time.Now(); ; {
+	for next := breath; ; next = min(2*next, pause) {
 		if err := c.read(limit); err != nil {
 			return 0, err
 		}
@@ -148,11 +151,10 @@ func (c *serverConn) Await(mayStop bool) (State, error) {
 				if err := c.read(0); err != nil || !c.busy {
 					return Answered, err
 				}
+				c.stuck = true
 				return Stuck, nil
 			}
-			if limit = breath; time.Since(begun) > impatience {
-				limit = pause
-			}
+			limit = next
 		}
 		if c == c.server.control {
 			continue // setups and teardowns may take for ever
@@ -212,6 +214,9 @@ func (c *serverConn) read(limit time.Duration) error {
 			return errors.New("COPY between client and server is not supported in a spec")
 		case *pgproto3.ReadyForQuery:
 			c.busy = false
+			if !c.stuck {
+				c.server.usual += (time.Since(c.since) - c.server.usual) / 8
+			}
 		}
 	}
 	return nil
