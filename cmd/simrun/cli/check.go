@@ -16,7 +16,7 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	var spec specFlags
 	var opt scheduler.Options
-	var memory, dir string
+	var memory, dir, fair string
 	var seed uint64
 	var resume bool
 	c := &cobra.Command{
@@ -24,8 +24,11 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Visit every reachable state on the model, breadth-first: the shortest way to a violation, or that there is none",
 		Long: `check visits every reachable state of a scenario on the model, breadth-first, and shows the shortest way to a violation.
 
-With --backend both or postgres it makes one run of every class of equivalent interleavings on the server, which the model
-finds by partial-order reduction; --states then bounds the number of classes.`,
+With --progress it also looks for runs that can go on for ever: choices assumes that what can be chosen again and again is chosen at
+last, so that only a state from which no way leads to an end counts; actors assumes only that an actor that can always move moves at last.
+
+With --backend both or postgres it visits the states on the model too, and then makes one run of every class of equivalent interleavings
+on the server, which the model finds by partial-order reduction; --states and --time bound each of the two.`,
 		Args: noArgs,
 	}
 	f := c.Flags()
@@ -39,6 +42,7 @@ finds by partial-order reduction; --states then bounds the number of classes.`,
 	f.StringVar(&memory, "memory", "", "use at most this much memory, e.g. 8G (default no bound)")
 	f.IntVar(&opt.Switches, "switches", 0, "explore at most this many preemptions plus one (0: no bound)")
 	f.IntVar(&opt.Workers, "workers", runtime.GOMAXPROCS(0), "how many search at once; the result does not depend on it")
+	f.StringVar(&fair, "progress", "none", "look for runs that never end, assuming this fairness: none (do not look), choices, or actors")
 	f.StringVar(&opt.Checkpoint, "checkpoint", "", "the file to write when the search is interrupted or hits a bound")
 	f.BoolVar(&resume, "resume", false, "go on from --checkpoint")
 	f.StringVar(&dir, "out", ".", "the folder for failure files")
@@ -50,6 +54,10 @@ finds by partial-order reduction; --states then bounds the number of classes.`,
 		if opt.Memory, err = bytes(memory); err != nil {
 			return err
 		}
+		var known bool
+		if opt.Fairness, known = fairness[fair]; !known {
+			return usage("--progress %s: expected none, choices or actors", fair)
+		}
 		if resume && opt.Checkpoint == "" {
 			return usage("--resume needs --checkpoint FILE")
 		}
@@ -59,7 +67,11 @@ finds by partial-order reduction; --states then bounds the number of classes.`,
 		defer progress.done()
 		opt.ProgressEvery = time.Second
 		opt.OnProgress = func(p scheduler.Progress) {
-			progress.tell(time.Since(started), fmt.Sprintf("%d states, %d transitions, depth %d, %d in the queue, %.0f states/s", p.States, p.Transitions, p.Depth, p.Queue, p.Rate))
+			left := ""
+			if p.Left > 0 {
+				left = fmt.Sprintf(", %v until a bound is hit", p.Left.Round(time.Second))
+			}
+			progress.tell(time.Since(started), fmt.Sprintf("%d states, %d transitions, depth %d, %d in the queue, %.0f states/s%s", p.States, p.Transitions, p.Depth, p.Queue, p.Rate, left))
 		}
 		if a.server.backend != "model" {
 			open, err := a.opener(c.Context())
@@ -82,6 +94,9 @@ finds by partial-order reduction; --states then bounds the number of classes.`,
 	}
 	return c
 }
+
+// fairness is what --progress takes.
+var fairness = map[string]scheduler.Fairness{"none": scheduler.FairnessNone, "choices": scheduler.FairChoices, "actors": scheduler.FairActors}
 
 // bytes reads a size such as 512M or 8G.
 func bytes(s string) (int64, error) {
@@ -116,6 +131,7 @@ type jsonCheck struct {
 	NotChecked  []string       `json:"not_checked,omitempty"` // invariants of whole runs
 	Violation   *replay.Broken `json:"violation,omitempty"`
 	Schedule    []string       `json:"schedule,omitempty"`
+	Cycle       []string       `json:"cycle,omitempty"` // of a run that never ends: what it does over and over after the schedule
 	File        string         `json:"file,omitempty"`
 }
 
@@ -169,7 +185,7 @@ func (a *app) counterexample(out *jsonCheck, s replay.Spec, res *scheduler.Resul
 		run.Violation = res.Violation // a state that search judges, such as one that is stuck
 	}
 	file := replay.NewFile(run, version())
-	out.Violation, out.Schedule = &file.Violation, res.Schedule.Names
+	out.Violation, out.Schedule, out.Cycle = &file.Violation, res.Schedule.Names, res.Cycle
 	out.File, err = file.WriteTo(dir)
 	return err
 }
@@ -179,6 +195,12 @@ func (a *app) printCheck(c *jsonCheck) {
 		fmt.Fprintf(a.out, "VIOLATED: %s: %s\n%d choices, written to %s\n", c.Violation.Invariant, c.Violation.Detail, len(c.Schedule), c.File)
 		for i, name := range c.Schedule {
 			fmt.Fprintf(a.out, "%5d  %s\n", i, name)
+		}
+		if len(c.Cycle) > 0 {
+			fmt.Fprintln(a.out, "and then for ever:")
+			for _, name := range c.Cycle {
+				fmt.Fprintf(a.out, "       %s\n", name)
+			}
 		}
 		fmt.Fprintf(a.out, "reproduce: simrun replay %s --timeline\n", c.File)
 	} else {

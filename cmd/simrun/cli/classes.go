@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"simrun/replay"
@@ -16,6 +18,7 @@ type jsonClasses struct {
 	replay.Spec
 	Backend       string         `json:"backend"`
 	Verdict       string         `json:"verdict"` // held, held within bounds, violated
+	States        int            `json:"states"`  // visited on the model
 	Classes       int            `json:"classes"` // of equivalent interleavings, each made once
 	Interleavings float64        `json:"interleavings,omitempty"`
 	BoundsHit     []string       `json:"bounds_hit,omitempty"`
@@ -29,11 +32,26 @@ const interleavingsMax = 1_000_000
 // checkClasses explores the model with partial-order reduction, and makes one run of each class of equivalent interleavings on
 // the server. Whole runs are judged too.
 func (a *app) checkClasses(ctx context.Context, s replay.Spec, open replay.Opener, opt scheduler.Options, dir string) error {
-	setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy, Footprints: true, Share: true})
+	s.Strategy = "random"
+	states := opt
+	states.States = cmp.Or(opt.States, interleavingsMax)
+	_, whole, err := modelSystem(s, sim.Options{Lazy: s.Lazy, Share: true})
 	if err != nil {
 		return err
 	}
-	s.Strategy = "random"
+	visited, err := scheduler.Search(ctx, whole, states)
+	switch {
+	case err != nil:
+		return &exit{exitCouldNot, err}
+	case visited.Violation.Invariant == sim.CouldNotRun:
+		return &exit{exitCouldNot, errors.New(visited.Violation.Detail)}
+	case visited.Verdict == scheduler.Violated:
+		return a.violatedState(s, open, visited, dir)
+	}
+	setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy, Footprints: true, AtEnds: true, Share: true})
+	if err != nil {
+		return err
+	}
 	var broken *replay.Run
 	var stopped error
 	started := time.Now()
@@ -66,7 +84,15 @@ func (a *app) checkClasses(ctx context.Context, s replay.Spec, open replay.Opene
 		return &exit{exitCouldNot, errors.New(res.Violation.Detail)}
 	}
 	fmt.Fprintf(a.errs, "%d runs on the server in %v\n", made, time.Since(started).Round(time.Millisecond))
-	out := jsonClasses{Spec: s, Backend: a.server.backend, Verdict: res.Verdict.String(), Classes: res.Schedules, BoundsHit: res.BoundsHit}
+	out := jsonClasses{Spec: s, Backend: a.server.backend, Verdict: max(res.Verdict, visited.Verdict).String(), States: visited.States, Classes: res.Schedules}
+	for _, b := range append(visited.BoundsHit, res.BoundsHit...) {
+		if b == scheduler.BoundSchedules {
+			b = scheduler.BoundStates // which is the flag
+		}
+		if !slices.Contains(out.BoundsHit, b) {
+			out.BoundsHit = append(out.BoundsHit, b)
+		}
+	}
 	if all, ok := scheduler.Interleavings(ctx, sys, interleavingsMax); ok {
 		out.Interleavings = all
 	}
@@ -85,6 +111,25 @@ func (a *app) checkClasses(ctx context.Context, s replay.Spec, open replay.Opene
 	return a.printClasses(&out)
 }
 
+// violatedState makes the shortest run to a violation that a state on the model has on the server.
+func (a *app) violatedState(s replay.Spec, open replay.Opener, res *scheduler.Result, dir string) error {
+	run, err := replay.Follow(s, res.Schedule.Names, open)
+	switch {
+	case err != nil:
+		return err
+	case run.Err != nil:
+		return run.Err
+	case run.Violation.Invariant == "":
+		run.Violation = res.Violation // one that search judges
+	}
+	file := replay.NewFile(run, version())
+	out := jsonClasses{Spec: s, Backend: a.server.backend, Verdict: res.Verdict.String(), States: res.States, Violation: &file.Violation}
+	if out.File, err = file.WriteTo(dir); err != nil {
+		return &exit{exitCouldNot, err}
+	}
+	return a.printClasses(&out)
+}
+
 func (a *app) printClasses(c *jsonClasses) error {
 	if a.json {
 		if err := a.write(c); err != nil {
@@ -96,13 +141,17 @@ func (a *app) printClasses(c *jsonClasses) error {
 		} else {
 			fmt.Fprintf(a.out, "%s: %s --backend %s\n", c.Verdict, c.Flags(), c.Backend)
 		}
+		fmt.Fprintf(a.out, "%d distinct states on the model\n", c.States)
+		if c.Classes == 0 {
+			return &exit{code: exitViolated}
+		}
 		fmt.Fprintf(a.out, "%d classes of equivalent interleavings, each made once on the server", c.Classes)
 		if c.Interleavings > 0 {
 			fmt.Fprintf(a.out, ", of %.6g interleavings", c.Interleavings)
 		}
 		fmt.Fprintln(a.out)
 		for _, b := range c.BoundsHit {
-			fmt.Fprintf(a.out, "bound hit: %s\n", b)
+			fmt.Fprintf(a.out, "bound hit: %s; raise --%s\n", b, b)
 		}
 	}
 	if c.Violation != nil {

@@ -47,6 +47,7 @@ func (a *app) mutantsCommand() *cobra.Command {
 	f.StringVar(&o.dir, "out", "", "with --verify, write each mutant's shrunk failure file into this folder")
 	a.server.flags(f)
 	f.Lookup("backend").Usage = "with --verify, where each failing run is made again: model for nowhere else, postgres, or both in lock-step"
+	c.AddCommand(a.compareCommand())
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		rows, err := o.rows()
 		if err != nil {
