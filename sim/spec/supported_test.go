@@ -15,13 +15,14 @@ import (
 	pg "github.com/pganalyze/pg_query_go/v6"
 )
 
-// statementsOfPostgres are the kinds of statements that the grammar has, by their nodes.
+// statementsOfPostgres are the kinds of statements that the grammar has, by their nodes. Some nodes of such a name are parts of others.
 func statementsOfPostgres() []string {
+	parts := []string{"RawStmt", "SetOperationStmt", "ReturnStmt", "ReplicaIdentityStmt", "PLAssignStmt"}
 	var list []string
 	fields := (&pg.Node{}).ProtoReflect().Descriptor().Oneofs().Get(0).Fields()
 	for i := range fields.Len() {
 		name := string(fields.Get(i).Message().Name())
-		if strings.HasSuffix(name, "Stmt") && name != "RawStmt" && !strings.HasPrefix(name, "PLAssign") {
+		if strings.HasSuffix(name, "Stmt") && !slices.Contains(parts, name) {
 			list = append(list, name)
 		}
 	}
