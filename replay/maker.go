@@ -69,6 +69,9 @@ func (m *Maker) Close() error {
 	if m.model != nil {
 		_ = m.model.Close() // it is memory only
 	}
+	if m.System != nil {
+		m.System.Close()
+	}
 	return m.backend.Shutdown()
 }
 
@@ -122,5 +125,6 @@ func PlanOf(setup *sim.Setup, strategy scheduler.Strategy, lazy bool) (*schedule
 	if err != nil {
 		return nil, err
 	}
+	defer sys.Close()
 	return scheduler.Measure(sys, scheduler.Limits{Steps: setup.MaxSteps}), nil
 }

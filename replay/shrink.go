@@ -21,6 +21,7 @@ func Shrink(ctx context.Context, f *File, tool string, opt scheduler.ShrinkOptio
 	if err != nil {
 		return nil, nil, err
 	}
+	defer sys.Close()
 	opt.Limits.Steps = setup.MaxSteps
 	_, shrunk, err := scheduler.ShrinkRun(ctx, sys, 0, f.Choices(), opt)
 	if err != nil {

@@ -169,6 +169,19 @@ func (g *graph) keep(n *node, co *coroutine) {
 	g.next = (g.next + 1) % liveMax
 }
 
+// stop ends the coroutines that were left at nodes. Each holds a goroutine, which nothing collects. The nodes stay good: the actor is
+// run from its start when one is asked for again.
+func (g *graph) stop() {
+	g.parked.Lock()
+	defer g.parked.Unlock()
+	for _, n := range g.ring {
+		if co := n.live.Swap(nil); co != nil {
+			co.stop()
+		}
+	}
+	g.ring, g.next = nil, 0
+}
+
 // rerun makes a coroutine that stands at n, by running the actor from its start with the observations that led there.
 func (g *graph) rerun(n *node) (*coroutine, error) {
 	path := make([]*node, 0, n.at)

@@ -203,6 +203,14 @@ func (s *System) ControlStates() int {
 	return int(n)
 }
 
+// Close ends the coroutines of actors that stand somewhere and wait for a run to come by. Worlds must not be used any more. The backend
+// is not the System's to shut down.
+func (s *System) Close() {
+	for _, g := range s.graphs {
+		g.stop()
+	}
+}
+
 // controlMax is how many control states of an actor are kept from run to run.
 const controlMax = 1 << 17
 
@@ -210,6 +218,7 @@ const controlMax = 1 << 17
 func (s *System) Trim() {
 	for i, g := range s.graphs {
 		if g.size.Load() > controlMax || g.sets() > controlMax {
+			g.stop()
 			s.graphs[i] = newGraph(g.spec)
 		}
 	}

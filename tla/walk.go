@@ -94,6 +94,7 @@ func (out *Walked) search(ctx context.Context, in sim.Instance, r *Refinement, w
 	if err != nil {
 		return err
 	}
+	defer sys.Close()
 	res, err := scheduler.Search(ctx, sys, scheduler.Options{Bounds: scheduler.Bounds{States: w.States}, Workers: w.Workers, AllowStuck: true})
 	if err != nil {
 		return err

@@ -65,6 +65,7 @@ func (x *test) close() {
 
 func (a *arena) close() {
 	if a != nil {
+		a.sys.Close()
 		_ = a.backend.Shutdown()
 	}
 }

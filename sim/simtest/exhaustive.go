@@ -72,6 +72,7 @@ func (x *test) system(spec replay.Spec, opts sim.Options) (*sim.Setup, *sim.Syst
 	if err != nil {
 		x.Fatal(err)
 	}
+	x.Cleanup(sys.Close)
 	return setup, sys
 }
 
