@@ -19,11 +19,11 @@ type ReadBench struct {
 	Reads    int   `json:"reads"`    // reads of each kind at each size
 }
 
-// DefaultReadBench grows to a number of historical postings: a hundredth, three hundredths, .. of it, and all.
+// DefaultReadBench grows to a number of historical postings, by way of 1, 3, 10 and 30 percent of it.
 func DefaultReadBench(history int) ReadBench {
 	b := ReadBench{Accounts: 100, Live: 10, Reads: 300}
-	for _, share := range []int{100, 33, 10, 3, 1} {
-		b.History = append(b.History, history/share)
+	for _, percent := range []int{1, 3, 10, 30, 100} {
+		b.History = append(b.History, history*percent/100)
 	}
 	return b
 }
