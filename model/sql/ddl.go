@@ -128,9 +128,14 @@ func duplicate(kind, name string) *types.Error {
 	return types.Errorf(code, "%s %q already exists", kind, name)
 }
 
-// skip turns an error into the notice of IF [NOT] EXISTS.
+// skip turns an error into the notice of IF [NOT] EXISTS. The server's notice of what is not there has no SQLSTATE of its own,
+// that of what is there already has the error's.
 func (rn *run) skip(e *types.Error) error {
-	rn.notice(e.Code, e.Message+", skipping")
+	code := e.Code
+	if strings.HasSuffix(e.Message, "does not exist") {
+		code = "00000"
+	}
+	rn.notice(code, e.Message+", skipping")
 	return nil
 }
 

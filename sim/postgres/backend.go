@@ -191,7 +191,7 @@ func (b *Backend) submit(index int, req sim.Request, expect expectation) (sim.Re
 		clear(s.prepared)
 		s.ddl = b.ddl
 	}
-	if err := s.start(req, s.clockSettings(b.now)); err != nil {
+	if err := s.start(req, s.clockSettings(b.now)+b.startSettings(s, req.SQL)); err != nil {
 		return sim.Reply{}, err
 	}
 	return b.await(s, expect)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"simrun/model/types"
 	"simrun/sim"
@@ -198,5 +199,37 @@ func TestQueryPastALock(t *testing.T) {
 	}
 	if _, err := p.Query("SELECT nothing FROM a"); err == nil {
 		t.Error("a query that fails on both must fail")
+	}
+}
+
+// TestTransactionsBeganInSimulatedTime: pg_stat_activity tells when transactions began by the simulation's clock, as the model does.
+func TestTransactionsBeganInSimulatedTime(t *testing.T) {
+	s, err := testServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.NewPair(&sim.Setup{Schema: accounts}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Shutdown() })
+	openAll(t, p, 3)
+	const ages = `SELECT pid, clock_timestamp() - xact_start FROM pg_stat_activity WHERE xact_start IS NOT NULL ORDER BY pid`
+	steps := []struct {
+		session int
+		after   time.Duration
+		sql     string
+	}{
+		{1, 0, "BEGIN"}, {2, 3 * time.Second, "BEGIN"}, {0, 4 * time.Second, ages}, {1, 0, "COMMIT"}, {0, time.Second, ages},
+	}
+	now := sim.Epoch
+	for _, x := range steps {
+		now = now.Add(x.after)
+		if err := p.SetNow(now); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Submit(x.session, sim.Request{SQL: x.sql}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -58,6 +58,7 @@ var sessionSettings = map[string]string{
 	"synchronous_commit":                  "off",
 	"simrun.now":                          timeText(sim.Epoch),
 	"simrun.txn":                          timeText(sim.Epoch),
+	"simrun.starts":                       "",
 	"simrun.pid":                          "0",
 }
 
@@ -79,6 +80,23 @@ func (s *session) clockSettings(now time.Time) string {
 		s.clockTx = s.clockTx || s.w.Tx == 'T'
 	}
 	return b.String()
+}
+
+// startSettings returns the statement that tells the session, before it looks at pg_stat_activity, when everybody's present
+// transaction began: the server knows its own time only. The time that a session was told last outside of a transaction is
+// when its transaction began.
+func (b *Backend) startSettings(s *session, sql string) string {
+	const view = "pg_stat_activity"
+	if s.w.Tx == 'E' || !strings.Contains(sql, view) && !strings.Contains(b.setup.Schema, view) {
+		return ""
+	}
+	var starts []string
+	for _, other := range b.sessions {
+		if other != nil && other.open && !other.txnClock.IsZero() {
+			starts = append(starts, strconv.Itoa(other.index+1)+"="+timeText(other.txnClock))
+		}
+	}
+	return "SET simrun.starts = '" + strings.Join(starts, ",") + "';"
 }
 
 // settle notes what the end of a transaction does to the session's clock: a setting that was made in it may be undone.

@@ -34,7 +34,10 @@ END $$;
 -- Processes are the sessions, by the number that pg_backend_pid() gives them (it is at the end of application_name).
 CREATE VIEW simrun.pg_stat_activity AS
 	SELECT a.datid, a.datname, pg_catalog.split_part(a.application_name, '/', 2)::int AS pid, a.usesysid, a.usename, a.application_name,
-		a.xact_start, a.query_start, a.state_change, a.wait_event_type, a.wait_event, a.state, a.backend_xid, a.backend_xmin, a.query, a.backend_type
+		CASE WHEN a.xact_start IS NOT NULL THEN (SELECT pg_catalog.split_part(t.start, '=', 2)::timestamptz
+			FROM pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.current_setting('simrun.starts'), ',')) AS t(start)
+			WHERE pg_catalog.split_part(t.start, '=', 1) = pg_catalog.split_part(a.application_name, '/', 2)) END AS xact_start,
+		a.query_start, a.state_change, a.wait_event_type, a.wait_event, a.state, a.backend_xid, a.backend_xmin, a.query, a.backend_type
 	FROM pg_catalog.pg_stat_activity a
 	WHERE a.datname = pg_catalog.current_database() AND a.application_name LIKE 'simrun/%';
 GRANT SELECT ON simrun.pg_stat_activity TO PUBLIC;

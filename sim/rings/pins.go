@@ -39,7 +39,7 @@ type idleWriter struct {
 func (a idleWriter) Run(ctx context.Context, db sim.DB) error {
 	for tick := range a.ticks {
 		sim.Checkpoint(ctx, tick)
-		if err := pin(ctx, db, readCommitted, a.hold, -1, `SELECT pg_current_xact_id()::text`); err != nil {
+		if err := pin(ctx, db, readCommitted, a.hold, -1, `SELECT pg_current_xact_id() IS NOT NULL`); err != nil {
 			return err
 		}
 	}
