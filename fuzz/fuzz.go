@@ -24,6 +24,7 @@ type Campaign struct {
 	Open        replay.Opener   // called once for each worker, and for each seed when seeds draw their setups
 	DoubleCheck bool            // make each run twice and compare
 	Only        []string        // the invariants whose violation ends the campaign; a run that breaks another just ends. nil means all
+	Measure     bool            // count distinct states and orderings, by one worker, on the model
 	Context     context.Context // nil means until done; when it ends, the campaign ends with its error
 	Progress    func(Progress)
 }
@@ -43,11 +44,12 @@ type Report struct {
 	Failed    bool // the run of FailedSeed broke an invariant: the lowest seed of all that did
 	Seed      uint64
 	Violation scheduler.Violation
-	Choices   []string           // of that run, when the strategy learns: its seed alone does not make it again
-	Differs   *replay.Difference // with DoubleCheck: two runs of Seed were not the same
-	Witnesses map[string]uint64  // in how many runs each was seen
-	Unseen    []string           // witnesses that the scenario names and that no run saw
-	Cut       uint64             // runs that reached the limit of steps
+	Choices   []string            // of that run, when the strategy learns: its seed alone does not make it again
+	Differs   *replay.Difference  // with DoubleCheck: two runs of Seed were not the same
+	Witnesses map[string]uint64   // in how many runs each was seen
+	Unseen    []string            // witnesses that the scenario names and that no run saw
+	Cut       uint64              // runs that reached the limit of steps
+	Coverage  *scheduler.Coverage // with Measure
 }
 
 // fuzzer is a campaign under way.
@@ -86,6 +88,10 @@ func (c Campaign) Run() (*Report, error) {
 		return nil, err
 	}
 	workers := max(c.Workers, 1)
+	if c.Measure {
+		workers = 1 // the curve must not depend on a race
+		f.report.Coverage = scheduler.NewCoverage()
+	}
 	if f.learns = scheduler.Learns(strategy); f.learns {
 		if c.DoubleCheck {
 			return nil, fmt.Errorf("strategy %s learns from run to run, so that no run of it can be made twice", strategy.Name())
@@ -212,7 +218,13 @@ func (w *worker) open(seed uint64) error {
 		}
 	}
 	record := slices.ContainsFunc(setup.Invariants, func(i sim.Invariant) bool { return i.Kind == sim.WholeRun }) || w.DoubleCheck
-	w.maker, err = replay.NewMaker(setup, w.strategy, w.Open, sim.Options{Record: record, Lazy: w.Lazy})
+	w.maker, err = replay.NewMaker(setup, w.strategy, w.Open, sim.Options{Record: record, Lazy: w.Lazy, Footprints: w.Measure})
+	if err == nil && w.Measure {
+		if !w.maker.System.TracksFootprints() {
+			return fmt.Errorf("what runs reach can be measured on the model only")
+		}
+		w.maker.Runner.Coverage = w.report.Coverage
+	}
 	return err
 }
 

@@ -33,7 +33,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	var first, runs uint64
 	var limit time.Duration
 	var workers int
-	var double, refine bool
+	var double, measure, refine bool
 	c := &cobra.Command{
 		Use:   "fuzz",
 		Short: "Make many seeded runs, and stop at the first seed that breaks an invariant",
@@ -50,6 +50,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	f.IntVar(&workers, "workers", 0, "how many run at once (default one for each processor; one on a server)")
 	f.BoolVar(&double, "doublecheck", false, "make each run twice, and name the first step that differs")
 	f.BoolVar(&refine, "tla", false, tlaFlagDoc)
+	f.BoolVar(&measure, "measure", false, "count the distinct states and orderings that the runs reach, by one worker on the model, and estimate how many they have not reached")
 	f.StringVar(&o.dir, "out", ".", "the folder for failure files (default --corpus, when that is given)")
 	f.BoolVar(&o.noShrink, "no-shrink", false, "do not shrink a failing run")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -86,7 +87,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 			return &exit{exitCouldNot, err}
 		}
 		progress := a.teller()
-		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Context: c.Context(),
+		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Measure: measure, Context: c.Context(),
 			Progress: func(p fuzz.Progress) { progress.tell(p.Elapsed, rate("runs", p.Runs, p.Of, p.Elapsed)) }}.Run()
 		progress.done()
 		if err != nil {
@@ -107,6 +108,8 @@ type jsonFuzz struct {
 	Cut       uint64            `json:"cut,omitempty"` // runs that reached the limit of steps
 	Witnesses map[string]uint64 `json:"witnesses,omitempty"`
 	Unseen    []string          `json:"unseen,omitempty"`
+	Bound     string            `json:"bound,omitempty"`   // what the strategy promises
+	Reached   []string          `json:"reached,omitempty"` // with --measure: states and orderings, and how many are estimated to be left
 	FailedAt  uint64            `json:"failed_seed,omitempty"`
 	Violation *replay.Broken    `json:"violation,omitempty"`
 	File      string            `json:"file,omitempty"`
@@ -121,7 +124,14 @@ func (a *app) fuzzed(s replay.Spec, r *fuzz.Report, open replay.Opener, o *fuzzO
 		return &exit{exitDivergence, fmt.Errorf("two runs of seed %d are not the same: %w", r.Seed, r.Differs)}
 	}
 	var found *reports.Finding
+	var err error
 	out := jsonFuzz{Spec: s, Backend: a.server.backend, Verdict: "held", Runs: r.Runs, Steps: r.Steps, Cut: r.Cut, Witnesses: r.Witnesses, Unseen: r.Unseen}
+	if out.Bound, err = bound(s); err != nil {
+		return err
+	}
+	if c := r.Coverage; c != nil {
+		out.Reached = []string{c.States.Meaning("states"), c.Orderings.Meaning("orderings")}
+	}
 	if r.Failed {
 		file, path, err := a.failure(s, r, open, o)
 		if err != nil {
@@ -152,6 +162,28 @@ func (a *app) fuzzed(s replay.Spec, r *fuzz.Report, open replay.Opener, o *fuzzO
 	return nil
 }
 
+// bound says what a strategy with a guarantee promises, "" for others.
+func bound(s replay.Spec) (string, error) {
+	strategy, err := scheduler.ParseStrategy(s.Strategy)
+	if err != nil {
+		return "", err
+	}
+	b, ok := strategy.(scheduler.Bounder)
+	if !ok {
+		return "", nil
+	}
+	setup, _, err := s.Build(s.Seed)
+	if err != nil {
+		return "", err
+	}
+	plan, err := replay.PlanOf(setup, strategy, s.Lazy)
+	if err != nil {
+		return "", err
+	}
+	p, of := b.Bound(plan)
+	return fmt.Sprintf("each run of %s finds %s with a probability of at least %.2g, if it needs no fault", strategy.Name(), of, p), nil
+}
+
 func (a *app) printFuzz(f *jsonFuzz, o *fuzzOptions) {
 	if v := f.Violation; v != nil {
 		fmt.Fprintf(a.out, "VIOLATED at seed %d: %s: %s\n%d steps, written to %s\n", f.FailedAt, v.Invariant, v.Detail, o.steps, f.File)
@@ -164,6 +196,12 @@ func (a *app) printFuzz(f *jsonFuzz, o *fuzzOptions) {
 	fmt.Fprintf(a.out, "held: %d runs of %s from seed %d, no invariant was violated\n", f.Runs, f.Scenario, f.Seed)
 	for _, name := range slices.Sorted(maps.Keys(f.Witnesses)) {
 		fmt.Fprintf(a.out, "  %8d runs saw %s\n", f.Witnesses[name], name)
+	}
+	if f.Bound != "" {
+		fmt.Fprintln(a.out, f.Bound)
+	}
+	for _, line := range f.Reached {
+		fmt.Fprintln(a.out, line)
 	}
 	for _, name := range f.Unseen {
 		fmt.Fprintf(a.out, "warning: no run saw %s\n", name)
