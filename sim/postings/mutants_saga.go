@@ -2,7 +2,6 @@ package postings
 
 import (
 	"context"
-	"errors"
 
 	"simrun/sim"
 )
@@ -162,22 +161,6 @@ func mutantsSaga() []mutant {
 				p.replaceStep("reserve", reserveIf(func(_ int, states []State, _ int64) bool { return allAt(states, Held) }))
 				p.release = releaseAnyOwner
 				p.consume = move{stmts: []string{`DELETE FROM reserved_postings WHERE (transfer_id, idx) IN @ids`}}
-			},
-		},
-		{
-			Mutant: sim.Mutant{
-				Name: "plan-consumed-by-first-attempt", ID: "Z36", Breaks: []string{"conservation", "spent-has-spender"}, Masked: true, Pair: "record-deleted-on-any-failure",
-				Doc: "a retried finalize finds no plan and fails though half of it is applied; the record, when it is kept, still saves it",
-			},
-			scenarios: []string{"postings/saga-errors"}, steps: true,
-			edit: func(p *program) {
-				p.attempts = 2
-				p.replaceStep("load", func(ctx context.Context, s *saga) error {
-					if s.inputs != nil {
-						return errors.New("no plan to finalize")
-					}
-					return stepLoad(ctx, s)
-				})
 			},
 		},
 	}
