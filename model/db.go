@@ -23,6 +23,11 @@ func New() *DB { return &DB{db: sql.NewDatabase()} }
 // otherwise those that look rows up by key conflict by key, as on one with indexes of many pages.
 func (d *DB) SequentialScans() { d.db.SequentialScans() }
 
+// ServerVersion says which server to be like where they differ, as server_version_num gives it. Without it the database is like
+// PostgreSQL 15. What differs: from 17 on NOWAIT, SKIP LOCKED and the pg_try_ functions get a lock when the only ones in their way
+// wait for locks that the session itself holds; from 18 on RESTRICT fails with 23001.
+func (d *DB) ServerVersion(version int) { d.db.ServerVersion(version) }
+
 // Clone returns a copy of the database and its sessions, blocked statements included.
 func (d *DB) Clone() *DB { return &DB{db: d.db.Clone()} }
 

@@ -49,6 +49,9 @@ func NewModel(setup *Setup) (Backend, error) {
 	return b, nil
 }
 
+// ServerVersion says which server to be like, as server_version_num.
+func (b *modelBackend) ServerVersion(version int) { b.db.ServerVersion(version) }
+
 // around is the part of a script near a position: an error in a schema of many pages is found by it.
 func around(sql string, position int) string {
 	runes := []rune(sql)

@@ -51,6 +51,9 @@ func (d *Database) Clone() *Database {
 // SequentialScans makes SERIALIZABLE remember what was read by table, as a server does that is told to use no indexes.
 func (d *Database) SequentialScans() { d.st.SequentialScans() }
 
+// ServerVersion says which server to be like where they differ, as server_version_num.
+func (d *Database) ServerVersion(version int) { d.st.ServerVersion(version) }
+
 // State is the storage below.
 func (d *Database) State() *storage.State { return d.st }
 

@@ -256,6 +256,9 @@ func (g *fkAction) act(rn *run, op byte, key, newKey []types.Value) error {
 		if err != nil || !found {
 			return err
 		}
+		if do == Restrict && rn.d.st.Version() >= version18 {
+			return g.restricted(key)
+		}
 		return g.violated(key)
 	case Cascade:
 		if op == 'd' {
@@ -310,6 +313,17 @@ func (g *fkAction) act(rn *run, op byte, key, newKey []types.Value) error {
 		return g.violated(key)
 	}
 	return nil
+}
+
+// version18 is the first that tells RESTRICT from NO ACTION.
+const version18 = 180000
+
+func (g *fkAction) restricted(key []types.Value) error {
+	schema, child, _ := splitQName(g.fk.Table)
+	e := types.Errorf("23001", "update or delete on table %q violates RESTRICT setting of foreign key constraint %q on table %q", g.table.Name, g.fk.Name, child).
+		WithDetail("Key %s is referenced from table %q.", keyText(g.names, key), child)
+	e.Schema, e.Table, e.Constraint = schema, child, g.fk.Name
+	return e
 }
 
 func (g *fkAction) violated(key []types.Value) error {

@@ -276,9 +276,36 @@ func (st *State) acquire(s *session, t ltag, m TableLock, level int16, try bool)
 		return true, nil
 	}
 	if try {
+		if st.passes(s, t, m, mine) {
+			st.addHold(s, t, m, level)
+			return true, nil
+		}
 		return false, nil
 	}
 	return st.enqueue(s, t, m, level, mine)
+}
+
+// version17 is the first whose NOWAIT and its like get a lock for which they need not wait because they pass by those in the queue
+// that wait for them.
+const version17 = 170000
+
+// passes reports whether s, which does not want to wait, passes by the queue as one that waits does in enqueue.
+func (st *State) passes(s *session, t ltag, m TableLock, mine modes) bool {
+	if st.version < version17 || mine == 0 {
+		return false
+	}
+	var ahead modes
+	for _, id := range st.queue {
+		w := st.sess[id]
+		if w.wait.tag != t {
+			continue
+		}
+		if conflicts[w.wait.mode]&mine != 0 {
+			return conflicts[m]&st.heldModes(w, t) == 0 && conflicts[m]&ahead == 0 && !st.conflictsWithHeld(s.id, t, m)
+		}
+		ahead |= bit(w.wait.mode)
+	}
+	return false
 }
 
 // enqueue puts s into the wait queue as ProcSleep does: at the end, or, when a waiter waits for something that s holds,

@@ -16,6 +16,7 @@ type State struct {
 
 	countStats bool
 	sequential bool   // see SequentialScans
+	version    int    // see ServerVersion
 	unordered  bool   // the order of a heap is no part of the fingerprint
 	csn        uint64 // number of the last commit that changed something
 	nextXID    XID
@@ -65,6 +66,12 @@ var lastOwner atomic.Uint64
 func New() *State {
 	return &State{owner: lastOwner.Add(1), nextXID: 3, nextRel: 1, cat: &catalog{}, ser: &serials{}}
 }
+
+// ServerVersion says which server to be like where they differ, as server_version_num; 0 is 150000.
+func (st *State) ServerVersion(version int) { st.version = version }
+
+// Version is what ServerVersion was told.
+func (st *State) Version() int { return st.version }
 
 // Clone returns a copy in O(1); both copies may be used on, also by different goroutines.
 func (st *State) Clone() *State {

@@ -34,6 +34,9 @@ func (s *Server) NewPair(setup *sim.Setup, compareLocks bool) (sim.Backend, erro
 	if err != nil {
 		return nil, err
 	}
+	if m, ok := model.(interface{ ServerVersion(int) }); ok {
+		m.ServerVersion(s.version)
+	}
 	server, err := s.NewBackend(setup)
 	if err != nil {
 		return nil, err
