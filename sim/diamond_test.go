@@ -59,7 +59,7 @@ func TestSharedStepsAreThoseMade(t *testing.T) {
 			}
 			edges, executed := sim.Diamonds(sys.Initial()[0])
 			t.Logf("%d edges, %d executed", edges, executed)
-			if executed == 0 || executed == edges {
+			if executed == 0 || executed == edges && len(setup.Actors) > 1 {
 				t.Errorf("%d of %d edges executed: no diamond was found", executed, edges)
 			}
 		})

@@ -161,6 +161,9 @@ func (st *State) touchSequence(t TableID) {
 
 func (st *State) touchCatalog(class, name string, write bool) {
 	if st.foot.on {
+		if write {
+			st.foot.add(0, true) // not all that reads the catalog says so: to_regclass, for one
+		}
 		st.foot.add(footID(idCatalog, hashObject(objectKey{class, name}, nil), 0), write)
 	}
 }
