@@ -3,12 +3,14 @@ package rings_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"simrun/fuzz"
 	"simrun/replay"
 	"simrun/sim"
+	"simrun/sim/postgres/pgtest"
 	_ "simrun/sim/rings"
 )
 
@@ -121,5 +123,61 @@ func TestMutantsAreFound(t *testing.T) {
 			}
 			t.Errorf("%d runs of %v broke none of %v", budgets[len(budgets)-1], in[m.Name], m.Breaks)
 		})
+	}
+}
+
+const mutantFiles = "../../testdata/mutants/"
+
+// TestMutantFiles makes the shrunk failing run of each mutant again, byte for byte, to an invariant that it must break. The files
+// are written by simrun mutants --scenario rings --verify --out testdata/mutants.
+func TestMutantFiles(t *testing.T) {
+	all, _ := mutants()
+	for _, m := range all {
+		t.Run(m.ID, func(t *testing.T) {
+			f, err := replay.Read(mutantFiles + "rings-" + m.ID + "-" + m.Name + ".simrun.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, drift, err := f.Again(sim.NewModel)
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case drift != nil:
+				t.Fatal(drift)
+			case f.Mutants[0] != m.Name:
+				t.Errorf("the file is of %v", f.Mutants)
+			case !slices.Contains(m.Breaks, run.Violation.Invariant):
+				t.Errorf("the run breaks %q, not one of %v", run.Violation.Invariant, m.Breaks)
+			}
+		})
+	}
+}
+
+// TestFilesOnServer makes the runs of all files again on the model and a real server in lock-step.
+func TestFilesOnServer(t *testing.T) {
+	if os.Getenv("SIMRUN_LONG") == "" {
+		t.Skip("SIMRUN_LONG is not set")
+	}
+	s := pgtest.Start(t)
+	for _, pattern := range []string{"../../testdata/findings/rings-*.simrun.json", mutantFiles + "rings-*.simrun.json"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%d files: %v", len(files), err)
+		}
+		for _, path := range files {
+			t.Run(strings.TrimSuffix(filepath.Base(path), ".simrun.json"), func(t *testing.T) {
+				f, err := replay.Read(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, drift, err := f.Again(func(setup *sim.Setup) (sim.Backend, error) { return s.NewPair(setup, false) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				if drift != nil {
+					t.Fatal(drift)
+				}
+			})
+		}
 	}
 }
