@@ -52,6 +52,9 @@ func Groups() []Group {
 	return []Group{kinds, statements, runs, search, twoPhase}
 }
 
+// Long lists what takes very long, and is measured only when it is named.
+func Long() []Group { return []Group{growth} }
+
 // Measure measures the members of a group in turns.
 func Measure(ctx context.Context, g Group, o Options) ([]Result, error) {
 	members, done, err := g.Open(ctx, o)

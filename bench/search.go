@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"simrun/examples/twophase"
@@ -16,45 +17,63 @@ import (
 // flip is the scenario that runs and searches are measured with.
 var flip = sim.Instance{Scenario: "rings/flip"}
 
-// runs measures whole runs of rings/flip on one core.
-var runs = Group{"runs", "runs of rings/flip on the model, strategy random, one core", func(context.Context, Options) ([]Member, func(), error) {
-	setup, sys, err := system(sim.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	runner := scheduler.NewRunner(sys, scheduler.Random(), scheduler.Limits{Steps: setup.MaxSteps})
-	runner.Plan = &scheduler.Plan{}
-	next := uint64(0)
-	run := func() (steps int, err error) {
-		next++
-		o := runner.Run(next)
-		if o.Failed() {
-			return 0, fmt.Errorf("seed %d: %s: %s", next, o.Violation.Invariant, o.Violation.Detail)
+// three are the actors of the small flip, each of which does its work once.
+var three = []string{"rotator-0.6", "rotator-0.7/1", "flip"}
+
+// runs measures whole runs on one core. Members that share keep the databases and the steps between them from run to run; they
+// begin with what the rounds before have left, as a campaign does.
+var runs = Group{"runs", "runs of rings/flip on the model, strategy random, one core: all six actors and three of them", func(context.Context, Options) ([]Member, func(), error) {
+	var members []Member
+	for _, m := range []struct {
+		name   string
+		actors []string
+		share  bool
+	}{{"six actors", nil, false}, {"six actors, shared", nil, true}, {"three actors", three, false}, {"three actors, shared", three, true}} {
+		setup, sys, err := system(m.actors, sim.Options{Share: m.share})
+		if err != nil {
+			return nil, nil, err
 		}
-		sys.Trim()
-		return o.Steps(), nil
+		runner := scheduler.NewRunner(sys, scheduler.Random(), scheduler.Limits{Steps: setup.MaxSteps})
+		runner.Plan = &scheduler.Plan{}
+		next := uint64(0)
+		run := func() (steps int, err error) {
+			next++
+			o := runner.Run(next)
+			if o.Failed() {
+				return 0, fmt.Errorf("seed %d: %s: %s", next, o.Violation.Invariant, o.Violation.Detail)
+			}
+			sys.Trim()
+			return o.Steps(), nil
+		}
+		members = append(members,
+			Member{"runs, " + m.name, "runs/s", func(ctx context.Context, per time.Duration) (int, time.Duration, error) {
+				return loop(ctx, per, 1, func() error { _, err := run(); return err })
+			}},
+			Member{"choices, " + m.name, "choices/s", func(ctx context.Context, per time.Duration) (int, time.Duration, error) {
+				all := 0
+				_, took, err := loop(ctx, per, 1, func() error {
+					n, err := run()
+					all += n
+					return err
+				})
+				return all, took, err
+			}})
 	}
-	return []Member{
-		{"runs", "runs/s", func(ctx context.Context, per time.Duration) (int, time.Duration, error) {
-			return loop(ctx, per, 1, func() error { _, err := run(); return err })
-		}},
-		{"choices", "choices/s", func(ctx context.Context, per time.Duration) (int, time.Duration, error) {
-			all := 0
-			_, took, err := loop(ctx, per, 1, func() error {
-				n, err := run()
-				all += n
-				return err
-			})
-			return all, took, err
-		}},
-	}, func() {}, nil
+	return members, func() {}, nil
 }}
 
-// system is the flip on the model.
-func system(opts sim.Options) (*sim.Setup, *sim.System, error) {
-	setup, _, err := replay.Spec{Instance: flip}.Build(1)
+// system is the flip on the model, with all of its actors or with those named, which then have one tick each.
+func system(actors []string, opts sim.Options) (*sim.Setup, *sim.System, error) {
+	instance := flip
+	if actors != nil {
+		instance.Params = map[string]int{"ticks": 1}
+	}
+	setup, _, err := replay.Spec{Instance: instance}.Build(1)
 	if err != nil {
 		return nil, nil, err
+	}
+	if actors != nil {
+		setup.Actors = slices.DeleteFunc(setup.Actors, func(a sim.ActorSpec) bool { return !slices.Contains(actors, a.Name) })
 	}
 	model, err := sim.NewModel(setup)
 	if err != nil {
@@ -67,17 +86,32 @@ func system(opts sim.Options) (*sim.Setup, *sim.System, error) {
 // flipStates bounds one search of rings/flip.
 const flipStates = 200_000
 
-// search measures breadth-first search of rings/flip.
-var search = Group{"search", fmt.Sprintf("breadth-first search of rings/flip on the model, the first %d states", flipStates),
+// search measures breadth-first search as check does it.
+var search = Group{"search", fmt.Sprintf("breadth-first search of rings/flip on the model as check does it: the first %d states of six actors, and all of three", flipStates),
 	func(context.Context, Options) ([]Member, func(), error) {
-		return forWorkers("rings/flip", func(ctx context.Context, workers int) (*scheduler.Result, error) {
-			_, sys, err := system(sim.Options{})
-			if err != nil {
-				return nil, err
-			}
-			return scheduler.Search(ctx, sys, scheduler.Options{Bounds: scheduler.Bounds{States: flipStates}, Workers: workers})
-		}), func() {}, nil
+		return append(searchOf("rings/flip", nil, flipStates), searchOf("rings/flip with three actors", three, 0)...), func() {}, nil
 	}}
+
+// growth measures whether a state costs as much late in a search as early.
+var growth = Group{"growth", "breadth-first search of rings/flip on the model, by the number of states",
+	func(context.Context, Options) ([]Member, func(), error) {
+		var members []Member
+		for _, states := range []int{100_000, 1_000_000, 10_000_000} {
+			members = append(members, searchOf(fmt.Sprintf("first %d states", states), nil, states)...)
+		}
+		return members, func() {}, nil
+	}}
+
+// searchOf searches the flip up to so many states; 0 means all.
+func searchOf(what string, actors []string, states int) []Member {
+	return forWorkers(what, func(ctx context.Context, workers int) (*scheduler.Result, error) {
+		_, sys, err := system(actors, sim.Options{Share: true})
+		if err != nil {
+			return nil, err
+		}
+		return scheduler.Search(ctx, sys, scheduler.Options{Bounds: scheduler.Bounds{States: states}, Workers: workers})
+	})
+}
 
 const managers = 9
 

@@ -21,7 +21,7 @@ func (a *app) benchCommand() *cobra.Command {
 	var url string
 	names := func() string {
 		var out []string
-		for _, g := range bench.Groups() {
+		for _, g := range append(bench.Groups(), bench.Long()...) {
 			out = append(out, g.Name)
 		}
 		return strings.Join(out, ", ")
@@ -29,7 +29,7 @@ func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench [NAME..]",
 		Short: "Measure rates in pairs, and show medians",
-		Long: `bench measures what docs/performance.md tells of: ` + names() + `; without a name, all.
+		Long: `bench measures what docs/performance.md tells of: ` + names() + `; without a name, all but growth, which takes very long.
 
 The members of a group are measured in turns, round after round, so that a busy machine disturbs all alike. The table shows the
 median over the rounds with the lowest and the highest, and the median of each round's ratio to the first of the group that counts the
@@ -45,6 +45,9 @@ computes all the time, others had the processors.`,
 			return usage("--rounds and --per must be positive")
 		}
 		groups := bench.Groups()
+		if len(args) > 0 {
+			groups = append(groups, bench.Long()...)
+		}
 		for _, name := range args {
 			if !slices.ContainsFunc(groups, func(g bench.Group) bool { return g.Name == name }) {
 				return usage("there is nothing named %q to measure; expected some of %s", name, names())
