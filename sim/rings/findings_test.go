@@ -10,7 +10,6 @@ import (
 	"simrun/fuzz"
 	"simrun/replay"
 	"simrun/sim"
-	"simrun/sim/postgres/pgtest"
 	_ "simrun/sim/rings"
 )
 
@@ -150,34 +149,5 @@ func TestMutantFiles(t *testing.T) {
 				t.Errorf("the run breaks %q, not one of %v", run.Violation.Invariant, m.Breaks)
 			}
 		})
-	}
-}
-
-// TestFilesOnServer makes the runs of all files again on the model and a real server in lock-step.
-func TestFilesOnServer(t *testing.T) {
-	if os.Getenv("SIMRUN_LONG") == "" {
-		t.Skip("SIMRUN_LONG is not set")
-	}
-	s := pgtest.Start(t)
-	for _, pattern := range []string{"../../testdata/findings/rings-*.simrun.json", mutantFiles + "rings-*.simrun.json"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%d files: %v", len(files), err)
-		}
-		for _, path := range files {
-			t.Run(strings.TrimSuffix(filepath.Base(path), ".simrun.json"), func(t *testing.T) {
-				f, err := replay.Read(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_, drift, err := f.Again(func(setup *sim.Setup) (sim.Backend, error) { return s.NewPair(setup, false) })
-				if err != nil {
-					t.Fatal(err)
-				}
-				if drift != nil {
-					t.Fatal(drift)
-				}
-			})
-		}
 	}
 }
