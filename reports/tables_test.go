@@ -14,7 +14,9 @@ type versionsDB struct {
 	db *model.DB
 }
 
-func (v versionsDB) Versions(table string) ([]string, []model.RowVersion) { return v.db.Versions(table) }
+func (v versionsDB) Versions(table string) ([]string, []model.RowVersion) {
+	return v.db.Versions(table)
+}
 
 // TestRecorderShowsRowVersions checks who is said to have written and to see each row version, step by step.
 func TestRecorderShowsRowVersions(t *testing.T) {
