@@ -10,6 +10,7 @@ import (
 	"simrun/fuzz"
 	"simrun/replay"
 	"simrun/sim"
+	"simrun/sim/postgres/pgtest"
 	_ "simrun/sim/rings"
 )
 
@@ -145,6 +146,29 @@ func TestMutantFiles(t *testing.T) {
 				t.Fatal(drift)
 			case f.Mutants[0] != m.Name:
 				t.Errorf("the file is of %v", f.Mutants)
+			case !slices.Contains(m.Breaks, run.Violation.Invariant):
+				t.Errorf("the run breaks %q, not one of %v", run.Violation.Invariant, m.Breaks)
+			}
+		})
+	}
+}
+
+// TestMutantFilesOnServer makes the run of each mutant's file in lock-step with a server.
+func TestMutantFilesOnServer(t *testing.T) {
+	server := pgtest.Start(t)
+	all, _ := mutants()
+	for _, m := range all {
+		t.Run(m.ID, func(t *testing.T) {
+			f, err := replay.Read(mutantFiles + "rings-" + m.ID + "-" + m.Name + ".simrun.json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, drift, err := f.Again(func(setup *sim.Setup) (sim.Backend, error) { return server.NewPair(setup, false) })
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case drift != nil:
+				t.Fatal(drift)
 			case !slices.Contains(m.Breaks, run.Violation.Invariant):
 				t.Errorf("the run breaks %q, not one of %v", run.Violation.Invariant, m.Breaks)
 			}
