@@ -265,8 +265,8 @@ func (p *Pair) Query(sql string) (*sim.Result, error) {
 	if merr != nil && m.Err == nil {
 		return nil, merr
 	}
-	if s.Err != nil && s.Err.Code == "55P03" && merr == nil {
-		return model, nil
+	if s.Err != nil && s.Err.Code == "55P03" {
+		return model, merr
 	}
 	if what, ms, ss := differ(m, s, false); what != "" {
 		return nil, p.diverge("query "+sql, what, ms, ss)
