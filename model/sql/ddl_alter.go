@@ -389,7 +389,9 @@ func (t *alter) forget(at int, _ bool) error {
 		if err := t.rn.x.Drop(classRelation, r.Schema+"."+ix.Name); err != nil {
 			return err
 		}
-		t.rn.x.DropHeap(ix.ID)
+		if err := t.rn.x.DropHeap(ix.ID); err != nil {
+			return err
+		}
 	}
 	r.Indexes = kept
 	checks := r.Checks[:0]
@@ -411,7 +413,9 @@ func (t *alter) forget(at int, _ bool) error {
 		if err := t.rn.x.Drop(classRelation, seq.QName()); err != nil {
 			return err
 		}
-		t.rn.x.DropHeap(seq.ID)
+		if err := t.rn.x.DropHeap(seq.ID); err != nil {
+			return err
+		}
 	}
 	*c = Column{Name: "........pg.dropped." + itoa(at+1) + "........", Type: c.Type, Typmod: -1, Dropped: true}
 	return t.store()

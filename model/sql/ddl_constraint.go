@@ -284,7 +284,9 @@ func (t *alter) dropConstraint(cmd *pg.AlterTableCmd) error {
 		if err := t.rn.x.Drop(classRelation, t.r.Schema+"."+ix.Name); err != nil {
 			return err
 		}
-		t.rn.x.DropHeap(ix.ID)
+		if err := t.rn.x.DropHeap(ix.ID); err != nil {
+			return err
+		}
 		return t.store()
 	}
 	e := types.Errorf("42704", "constraint %q of relation %q does not exist", name, t.r.Name)

@@ -268,14 +268,18 @@ func (d *dropper) relation(r *Relation) error {
 		if err := rn.x.Drop(classRelation, r.Schema+"."+r.Indexes[i].Name); err != nil {
 			return err
 		}
-		rn.x.DropHeap(r.Indexes[i].ID)
+		if err := rn.x.DropHeap(r.Indexes[i].ID); err != nil {
+			return err
+		}
 	}
 	for i := range r.Columns {
 		if seq, ok := d.a.cat.byQName(r.Columns[i].Sequence); ok && seq.OwnedBy == r.QName() && !d.dropping[seq.QName()] {
 			if err := rn.x.Drop(classRelation, seq.QName()); err != nil {
 				return err
 			}
-			rn.x.DropHeap(seq.ID)
+			if err := rn.x.DropHeap(seq.ID); err != nil {
+				return err
+			}
 		}
 	}
 	if r.Parent != "" && !d.dropping[r.Parent] {
@@ -300,8 +304,7 @@ func (d *dropper) relation(r *Relation) error {
 	if err := rn.x.Drop(classRelation, r.QName()); err != nil {
 		return err
 	}
-	rn.x.DropHeap(r.ID)
-	return nil
+	return rn.x.DropHeap(r.ID)
 }
 
 // dropIndex takes an index from its table.
@@ -320,7 +323,9 @@ func (rn *run) dropIndex(a *analyzer, ix *Relation) error {
 	if err := rn.x.Drop(classRelation, ix.QName()); err != nil {
 		return err
 	}
-	rn.x.DropHeap(ix.ID)
+	if err := rn.x.DropHeap(ix.ID); err != nil {
+		return err
+	}
 	return rn.reindex(a, t)
 }
 

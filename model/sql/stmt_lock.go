@@ -118,7 +118,9 @@ func (rn *run) truncate(rels []*Relation, cascade, restart bool) (*Result, error
 	for i, r := range all {
 		ids[i] = r.ID
 	}
-	rn.x.Truncate(ids...)
+	if err := rn.x.Truncate(ids...); err != nil {
+		return nil, err
+	}
 	for _, r := range all { // the rebuilding of the indexes takes its lock even when there are none
 		if r.Kind != KindTable {
 			continue

@@ -74,7 +74,7 @@ func (b *bench) script(ops []action, stop int) (stmt, *int) {
 				note("advisory %v, unlock %v", ok, op.a == 3 && x.AdvisoryUnlock(AdvisoryKey{Key: int64(op.a)}, op.b&1 == 1))
 			case 9:
 				if op.a == 0 {
-					x.Truncate(b.tb)
+					err = x.Truncate(b.tb)
 				}
 			}
 			if err != nil {

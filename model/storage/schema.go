@@ -254,12 +254,16 @@ func (x *Exec) AlterSequence(seq TableID, spec SequenceSpec) {
 	})
 }
 
-// DropHeap drops a heap or sequence or other relation when the transaction commits.
-func (x *Exec) DropHeap(t TableID) {
-	x.schema(func(s *session) (TableID, error) {
+// DropHeap drops a heap or sequence or other relation when the transaction commits. The error is a serialization failure.
+func (x *Exec) DropHeap(t TableID) error {
+	_, err := x.schema(func(s *session) (TableID, error) {
+		if err := x.st.serEmpty(s, t); err != nil {
+			return 0, err
+		}
 		x.st.logSchema(s, undo{kind: undoDrop, rel: t})
 		return 0, nil
 	})
+	return err
 }
 
 // AlterHeap replaces name and indexes of a heap, e.g. to add an index (existing rows are checked: 23505) or to rename. The
@@ -332,14 +336,19 @@ func (x *Exec) replaceRows(s *session, t TableID) *relation {
 	return r
 }
 
-// Truncate empties tables, which must be locked AccessExclusive; all snapshots see them empty once it has committed.
-func (x *Exec) Truncate(ts ...TableID) {
-	x.schema(func(s *session) (TableID, error) {
+// Truncate empties tables, which must be locked AccessExclusive; all snapshots see them empty once it has committed. The
+// error is a serialization failure.
+func (x *Exec) Truncate(ts ...TableID) error {
+	_, err := x.schema(func(s *session) (TableID, error) {
 		for _, t := range ts {
+			if err := x.st.serEmpty(s, t); err != nil {
+				return 0, err
+			}
 			x.replaceRows(s, t)
 		}
 		return 0, nil
 	})
+	return err
 }
 
 // Rewrite replaces each live row of a heap by what f returns (ALTER TABLE that rewrites). Not MVCC-safe, as in Postgres.

@@ -93,8 +93,7 @@ func TestTruncate(t *testing.T) {
 		if _, err := x.LockTable(b.tb, AccessExclusive, Wait); err != nil {
 			return "", err
 		}
-		x.Truncate(b.tb)
-		return "truncated", nil
+		return "truncated", x.Truncate(b.tb)
 	}
 	before := b.st.Fingerprint()
 	b.begin(0, ReadCommitted)

@@ -192,6 +192,28 @@ func (st *State) serWrite(s *session, r *relation, rows ...*Row) error {
 	return nil
 }
 
+// serEmpty finds the conflicts of TRUNCATE and DROP TABLE with all who have read of the table. Unlike a write of a row it conflicts
+// with those too that committed before this transaction's snapshot, as long as what they have read is remembered.
+func (st *State) serEmpty(s *session, t TableID) error {
+	if s.ser == 0 {
+		return nil
+	}
+	st.touchSerial()
+	ss := st.wserials()
+	me := ss.find(s.ser)
+	me.wrote = true
+	for i := range ss.txs {
+		o := &ss.txs[i]
+		if o.id == me.id || slices.Contains(me.in, o.id) || !slices.ContainsFunc(o.reads, func(read serItem) bool { return read.rel == t }) {
+			continue
+		}
+		if err := ss.conflict(o, me, me); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // serDoomed returns the error of a transaction that SSI has doomed.
 func (st *State) serDoomed(s *session) error {
 	if s.ser != 0 && st.ser.find(s.ser).doomed {

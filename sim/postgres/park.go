@@ -38,7 +38,8 @@ func (b *Backend) park() bool {
 	s.parked = append(s.parked, &kept)
 	var oldest *Backend
 	if len(s.parked) > maxParked {
-		oldest, s.parked = s.parked[0], slices.Delete(s.parked, 0, 1)
+		oldest = s.parked[0]
+		s.parked = slices.Delete(s.parked, 0, 1)
 	}
 	s.mu.Unlock()
 	if oldest != nil {

@@ -95,6 +95,20 @@ func TestParkedAreDropped(t *testing.T) {
 	if got := left(); got != fmt.Sprint(maxParked) {
 		t.Errorf("%s databases are kept, not %d", got, maxParked)
 	}
+	for i := range maxParked { // the ones that came last are kept, and serve
+		b, err := s.NewBackend(&sim.Setup{Schema: fmt.Sprintf("CREATE TABLE t%d (k int);", i+2)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		openAll(t, b, 1)
+		expect(t, do(t, b, 0, fmt.Sprintf("SELECT * FROM t%d", i+2)), "SELECT 0 I")
+		if err := b.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := left(); got != fmt.Sprint(maxParked) {
+		t.Errorf("%s databases are kept in the end, not %d", got, maxParked)
+	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
