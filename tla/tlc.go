@@ -88,7 +88,8 @@ func (t *TLC) Run(ctx context.Context, c Config, workers int, dot string) (*Outc
 	if t.Quick {
 		options = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 	}
-	cmd.Env = append(os.Environ(), "JDK_JAVA_OPTIONS="+options)
+	// TLC unpacks its standard modules into the temporary folder and deletes them at exit, under other runs' feet if they share it.
+	cmd.Env = append(os.Environ(), "JDK_JAVA_OPTIONS="+options+" -Djava.io.tmpdir=\""+dir+"\"")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	start := time.Now()

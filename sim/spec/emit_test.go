@@ -19,8 +19,7 @@ import (
 // tap is a backend that writes down what each step got.
 type tap struct {
 	spec.Backend
-	sessions []string
-	got      map[string][]string // by session: "rows" or "ERROR:  message"
+	got map[string][]string // by session: "rows" or "ERROR:  message"
 }
 
 type tapped struct {
