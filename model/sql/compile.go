@@ -35,7 +35,7 @@ type Compiled struct {
 	util func(r *run) (*Result, error)
 	// control changes the state of the session's transaction; it runs outside of any statement of storage.
 	control func(d *Database, s *session) (*Result, error)
-	pool    sync.Pool
+	spare   spares
 	empty   [4]atomic.Pointer[Result] // results without rows, by count
 }
 

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"sync/atomic"
+
 	"simrun/model/storage"
 	"simrun/model/types"
 )
@@ -45,6 +47,30 @@ func (s *shape) newSlot() int { s.slots++; return s.slots - 1 }
 
 func (s *shape) newFrame() *frame {
 	return &frame{rows: make([][]types.Value, s.rels), refs: make([]rowRef, s.rels), st: make([]any, s.slots)}
+}
+
+// spares keeps frames of one statement for its next activations. It is no sync.Pool because the runtime keeps those, with all that
+// they can reach, through two collections: a database that lives for one run would outlive it by so much that memory piles up.
+type spares struct{ slots [4]atomic.Pointer[frame] }
+
+// get returns a spare frame, nil when there is none.
+func (s *spares) get() *frame {
+	for i := range s.slots {
+		if p := &s.slots[i]; p.Load() != nil {
+			if f := p.Swap(nil); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func (s *spares) put(f *frame) {
+	for i := range s.slots {
+		if p := &s.slots[i]; p.Load() == nil && p.CompareAndSwap(nil, f) {
+			return
+		}
+	}
 }
 
 // tuple is a saved position of some relations of a frame: what Sort, Materialize and grouping keep of a row.

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"strings"
-	"sync"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 
@@ -110,10 +109,13 @@ func (a *analyzer) indexKey(r *Relation, ix *Index) (func(*storage.Row) ([]types
 		note(e)
 		keys[i] = e.compile(&sub.shape)
 	}
-	frames := sync.Pool{New: func() any { return sub.newFrame() }}
+	var spare spares
 	key := func(row *storage.Row) ([]types.Value, bool) {
-		f := frames.Get().(*frame)
-		defer frames.Put(f)
+		f := spare.get()
+		if f == nil {
+			f = sub.newFrame()
+		}
+		defer spare.put(f)
 		f.rows[rel] = row.Vals
 		if ok, err := pred.holds(f); !ok || err != nil {
 			return nil, false

@@ -46,7 +46,7 @@ func (rn *run) runInner(c *Compiled, params []types.Value, snap storage.Snapshot
 	rn.notices = append(rn.notices, inner.notices...)
 	*inner = run{after: after[:0]}
 	if err == nil {
-		c.pool.Put(f)
+		c.spare.put(f)
 	}
 	return n, err
 }

@@ -23,7 +23,7 @@ type run struct {
 type affecting interface{ affected(f *frame) int64 }
 
 func (c *Compiled) frame() *frame {
-	if f, ok := c.pool.Get().(*frame); ok {
+	if f := c.spare.get(); f != nil {
 		return f
 	}
 	f := c.newFrame()
@@ -40,7 +40,7 @@ func (d *Database) execute(s *session, r *request, c *Compiled, x *storage.Exec)
 	res, err := d.executeFrame(f, r, c)
 	*rn = run{after: rn.after[:0]}
 	if err == nil {
-		c.pool.Put(f)
+		c.spare.put(f)
 	}
 	return res, err
 }

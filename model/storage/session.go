@@ -87,6 +87,7 @@ func (st *State) forget(s *session) {
 		q.journal = nil
 	}
 	clear(q.journal)
+	clear(q.snaps[:cap(q.snaps)])
 	q.journal, q.snaps = q.journal[:0], q.snaps[:0]
 	q.running, q.stmtSnap = false, Snapshot{}
 	statements.Put(q)
