@@ -73,12 +73,13 @@ func (p *plan) firstPanel() *panel {
 // judge shows a step to the monitors of a world of its own.
 func (w *World) judgeStep(s *Step) {
 	for k, m := range w.panel.monitors {
+		w.unread = false
 		next, why := m.Step(s)
 		w.panel.monitors[k] = next
 		if w.prints {
 			w.touchMonitor(k, m.Hash() != next.Hash())
 		}
-		if why != "" {
+		if why != "" && !w.unread {
 			w.breaks(w.setup.Invariants[w.monitored[k]].Name, why)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"simrun/model/types"
 )
 
 // ErrCrashed is what an actor ended with that crashed and does not start again.
@@ -52,6 +54,7 @@ type hand struct {
 	acquired []Lock   // locks that the present step's statement acquired
 	shown    uint64   // hash of what a Step shows of the reply, when databases are shared
 	told     uint64   // hash of the events of the present step
+	unread   bool     // a table was locked against the reader of an invariant
 }
 
 type actorStatus uint8
@@ -200,7 +203,14 @@ func (w *World) look() {
 }
 
 // Query is View's.
-func (w *World) Query(sql string) (*Result, error) { return w.db.Query(sql) }
+func (w *World) Query(sql string) (*Result, error) {
+	r, err := w.db.Query(sql)
+	var e *types.Error
+	if err != nil && errors.As(err, &e) && e.Code == "55P03" {
+		w.unread = true
+	}
+	return r, err
+}
 
 // Now is View's.
 func (w *World) Now() time.Time { return time.Unix(0, w.now).UTC() }
