@@ -25,6 +25,7 @@ type Campaign struct {
 	DoubleCheck bool            // make each run twice and compare
 	Only        []string        // the invariants whose violation ends the campaign; a run that breaks another just ends. nil means all
 	Measure     bool            // count distinct states and orderings, by one worker, on the model
+	Waits       bool            // count how long statements wait
 	Context     context.Context // nil means until done; when it ends, the campaign ends with its error
 	Progress    func(Progress)
 }
@@ -50,6 +51,7 @@ type Report struct {
 	Unseen    []string            // witnesses that the scenario names and that no run saw
 	Cut       uint64              // runs that reached the limit of steps
 	Coverage  *scheduler.Coverage // with Measure
+	Waits     map[int]uint64      // with Waits: how many waits ended so many choices after they began
 }
 
 // fuzzer is a campaign under way.
@@ -75,7 +77,7 @@ func (c Campaign) Run() (*Report, error) {
 		return nil, err
 	}
 	f := &fuzzer{Campaign: c, started: time.Now()}
-	f.report.Witnesses = map[string]uint64{}
+	f.report.Witnesses, f.report.Waits = map[string]uint64{}, map[int]uint64{}
 	f.last.Store(^uint64(0))
 	if c.Runs > 0 {
 		f.last.Store(c.Runs - 1)
@@ -168,7 +170,7 @@ func (f *fuzzer) failed(i uint64, v scheduler.Violation, d *replay.Difference, c
 
 // work makes runs until there are no more.
 func (f *fuzzer) work(drawn bool) error {
-	w := &worker{fuzzer: f, seen: map[string]uint64{}}
+	w := &worker{fuzzer: f, seen: map[string]uint64{}, waits: map[int]uint64{}}
 	defer w.close()
 	for {
 		i := f.next.Add(1) - 1
@@ -196,6 +198,7 @@ type worker struct {
 	maker    *replay.Maker
 	strategy scheduler.Strategy
 	seen     map[string]uint64
+	waits    map[int]uint64
 	cut      uint64
 }
 
@@ -217,7 +220,7 @@ func (w *worker) open(seed uint64) error {
 			return err
 		}
 	}
-	record := slices.ContainsFunc(setup.Invariants, func(i sim.Invariant) bool { return i.Kind == sim.WholeRun }) || w.DoubleCheck
+	record := slices.ContainsFunc(setup.Invariants, func(i sim.Invariant) bool { return i.Kind == sim.WholeRun }) || w.DoubleCheck || w.Waits
 	w.maker, err = replay.NewMaker(setup, w.strategy, w.Open, sim.Options{Record: record, Lazy: w.Lazy, Footprints: w.Measure})
 	if err == nil && w.Measure {
 		if !w.maker.System.TracksFootprints() {
@@ -247,6 +250,9 @@ func (w *worker) run(i uint64) error {
 	w.steps.Add(uint64(o.Steps()))
 	for _, name := range o.Witnesses {
 		w.seen[name]++
+	}
+	if w.Waits {
+		world.Trace().Waits(func(choices int) { w.waits[choices]++ })
 	}
 	violation := o.Violation
 	var differs *replay.Difference
@@ -288,6 +294,9 @@ func (w *worker) finish() {
 	defer w.mu.Unlock()
 	for name, n := range w.seen {
 		w.report.Witnesses[name] += n
+	}
+	for choices, n := range w.waits {
+		w.report.Waits[choices] += n
 	}
 	w.report.Cut += w.cut
 }

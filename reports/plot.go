@@ -8,6 +8,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -80,10 +82,15 @@ func (p Plot) build() (*plot.Plot, error) {
 	pl.Title.Text, pl.Title.Padding = p.Title, vg.Points(6)
 	pl.X.Label.Text, pl.Y.Label.Text = p.X, p.Y
 	if p.Caption != "" {
-		pl.X.Label.Text += "\n" + p.Caption
+		pl.X.Label.Text += "\n" + wrap(p.Caption, 70)
 	}
 	pl.Legend.Top, pl.Legend.Left = true, true
 	pl.Add(plotter.NewGrid())
+	legend := func(name string, thumb plot.Thumbnailer) {
+		if len(p.Series) > 1 { // one series is what the title says
+			pl.Legend.Add(name, thumb)
+		}
+	}
 	drawn := 0
 	for i, s := range p.Series {
 		points := p.points(s)
@@ -99,7 +106,7 @@ func (p Plot) build() (*plot.Plot, error) {
 			}
 			marks.Color, marks.Radius = col, vg.Points(2)
 			pl.Add(marks)
-			pl.Legend.Add(s.Name, marks)
+			legend(s.Name, marks)
 			continue
 		}
 		for n, stretch := range stretches(points) {
@@ -114,7 +121,7 @@ func (p Plot) build() (*plot.Plot, error) {
 			}
 			pl.Add(line)
 			if n == 0 {
-				pl.Legend.Add(s.Name, line)
+				legend(s.Name, line)
 			}
 		}
 	}
@@ -122,14 +129,57 @@ func (p Plot) build() (*plot.Plot, error) {
 		return nil, errors.New("no points to draw")
 	}
 	if p.LogX {
-		pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		pl.X.Tick.Marker = decades{}
 	}
 	if p.LogY {
-		pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		pl.Y.Tick.Marker = decades{}
 	} else if pl.Y.Min > 0 {
 		pl.Y.Min = 0
 	}
 	return pl, nil
+}
+
+// decades marks an axis of decimal logarithms by what they stand for. (plot.LogScale places labels by the arithmetic middle of the
+// axis, and leaves half of the drawing empty for a long one.)
+type decades struct{}
+
+// Ticks is plot.Ticker's.
+func (decades) Ticks(least, most float64) []plot.Tick {
+	var out []plot.Tick
+	few := math.Floor(most)-math.Ceil(least) < 1
+	for k := math.Floor(least); k <= most; k++ {
+		for digit := 1.0; digit < 10; digit++ {
+			t := plot.Tick{Value: k + math.Log10(digit)}
+			if t.Value < least || t.Value > most {
+				continue
+			}
+			if digit == 1 || few && (digit == 2 || digit == 5) {
+				t.Label = strconv.FormatFloat(digit*math.Pow(10, k), 'g', -1, 64)
+			}
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// wrap breaks a text at spaces into lines of at most width bytes, where words allow it.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case column+1+len(word) > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += len(word)
+	}
+	return b.String()
 }
 
 // stretches cuts points where they are NaN.
@@ -166,6 +216,12 @@ func (p Plot) points(s Series) plotter.XYs {
 	for _, pt := range s.Points {
 		if p.LogX && pt.X <= 0 || p.LogY && pt.Y <= 0 {
 			continue
+		}
+		if p.LogX {
+			pt.X = math.Log10(pt.X)
+		}
+		if p.LogY {
+			pt.Y = math.Log10(pt.Y)
 		}
 		out = append(out, plotter.XY{X: pt.X, Y: pt.Y})
 	}

@@ -53,3 +53,29 @@ func TestPlotRefuses(t *testing.T) {
 		t.Errorf("nothing to draw: %v", err)
 	}
 }
+
+func TestDecades(t *testing.T) {
+	for _, c := range []struct {
+		least, most float64
+		want        string
+	}{{0, 3.5, "1 10 100 1000"}, {2.4, 4.1, "1000 10000"}, {1.1, 1.9, "20 50"}, {-1, 0, "0.1 1"}} {
+		var labels []string
+		for _, tick := range (decades{}).Ticks(c.least, c.most) {
+			if tick.Value < c.least || tick.Value > c.most {
+				t.Errorf("a mark at %v outside of %v to %v", tick.Value, c.least, c.most)
+			}
+			if tick.Label != "" {
+				labels = append(labels, tick.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("%v to %v: %s, want %s", c.least, c.most, got, c.want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	if got := wrap("simrun fuzz --scenario x --runs 10", 12); got != "simrun fuzz\n--scenario x\n--runs 10" {
+		t.Errorf("%q", got)
+	}
+}

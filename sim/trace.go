@@ -100,6 +100,32 @@ func (t *Trace) Choices() []string {
 	return out
 }
 
+// Waits calls f for each statement that blocked, with how many choices were made from the one that blocked it to the one with which
+// its wait ended (an eager wake-up belongs to the choice that woke it). A wait that the end of the run cut short counts to there.
+func (t *Trace) Waits(f func(choices int)) {
+	since := make([]int, len(t.Actors)) // the choice that blocked the actor, plus one
+	last := 0
+	for i := range t.Steps {
+		s := &t.Steps[i]
+		last = s.Choice
+		if s.Actor < 0 {
+			continue
+		}
+		if was := since[s.Actor]; was > 0 {
+			f(s.Choice - (was - 1))
+			since[s.Actor] = 0
+		}
+		if s.Reply.Blocked {
+			since[s.Actor] = s.Choice + 1
+		}
+	}
+	for _, was := range since {
+		if was > 0 {
+			f(last - (was - 1))
+		}
+	}
+}
+
 // Notes calls f with each fact that an actor told, in order.
 func (t *Trace) Notes(f func(step, actor int, key string, value any)) {
 	for i := range t.Steps {

@@ -95,7 +95,7 @@ func finding(f *replay.File, path string, standing reports.Standing) reports.Fin
 
 // report writes what the flags ask for. found is the failure of this campaign, or nil.
 func (a *app) report(c *ciFlags, s replay.Spec, r *fuzz.Report, known []reports.Finding, found *reports.Finding) error {
-	sum := reports.Summary{Command: strings.Join(append([]string{"simrun"}, os.Args[1:]...), " "), Scenarios: []string{s.Scenario},
+	sum := reports.Summary{Command: command(), Scenarios: []string{s.Scenario},
 		Runs: int(r.Runs), Steps: int(r.Steps), Wall: r.Elapsed, Findings: known}
 	if found != nil {
 		for _, k := range known {
@@ -106,6 +106,9 @@ func (a *app) report(c *ciFlags, s replay.Spec, r *fuzz.Report, known []reports.
 		if found.Standing == reports.New {
 			sum.Findings = append(sum.Findings, *found)
 		}
+	}
+	if r.Coverage != nil {
+		sum.Saturation = r.Coverage.States.Meaning("states")
 	}
 	for _, w := range slices.Sorted(maps.Keys(r.Witnesses)) {
 		sum.Coverage = append(sum.Coverage, reports.Coverage{Witness: w, Seen: int(r.Witnesses[w])})

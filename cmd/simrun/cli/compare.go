@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"simrun/fuzz"
+	"simrun/reports"
 	"simrun/scheduler"
 	"simrun/sim"
 )
@@ -33,6 +35,7 @@ type jsonComparison struct {
 func (a *app) compareCommand() *cobra.Command {
 	var o mutantOptions
 	var strategies []string
+	var plot string
 	c := &cobra.Command{
 		Use:   "compare",
 		Short: "Measure how many runs each strategy needs to find each mutant",
@@ -46,6 +49,7 @@ of runs to the first failure. Where half the campaigns of a cell have failed to 
 	f.StringArrayVar(&strategies, "strategy", scheduler.StrategyNames, "one of the strategies; may be repeated")
 	f.Uint64Var(&o.runs, "runs", 10_000, "how many runs to give each campaign")
 	f.IntVar(&o.campaigns, "campaigns", 30, "how many campaigns make a median")
+	f.StringVar(&plot, "plot", "", "draw how many mutants each strategy finds within how many runs, in this SVG or PNG file")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		rows, err := o.rows()
 		if err != nil {
@@ -80,6 +84,11 @@ of runs to the first failure. Where half the campaigns of a cell have failed to 
 			out.Rows = append(out.Rows, row)
 			if !a.json {
 				row.print(a.out, o.runs)
+			}
+		}
+		if plot != "" {
+			if err := out.plot().Write(plot); err != nil {
+				return &exit{exitCouldNot, err}
 			}
 		}
 		if a.json {
@@ -121,4 +130,27 @@ func (t *jsonComparison) foot(w io.Writer) {
 		fmt.Fprintf(w, " %d of %d |", n, len(t.Rows))
 	}
 	fmt.Fprintln(w)
+}
+
+// plot shows for each strategy how many mutants have a median of so many runs or fewer.
+func (t *jsonComparison) plot() reports.Plot {
+	p := reports.Plot{Title: fmt.Sprintf("Mutants found, of %d", len(t.Rows)), X: "runs to the first failure, median", Y: "mutants found within", LogX: true, Caption: command()}
+	for i, name := range t.Strategies {
+		medians := make([]uint64, len(t.Rows))
+		for k, r := range t.Rows {
+			medians[k] = r.Medians[i]
+		}
+		slices.Sort(medians)
+		s := reports.Series{Name: name, Steps: true}
+		for k, m := range medians {
+			if m <= t.Runs {
+				s.Points = append(s.Points, reports.Point{X: float64(m), Y: float64(k + 1)})
+			}
+		}
+		if n := len(s.Points); n > 0 {
+			s.Points = append(s.Points, reports.Point{X: float64(t.Runs), Y: float64(n)})
+		}
+		p.Series = append(p.Series, s)
+	}
+	return p
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -21,6 +22,7 @@ type fuzzOptions struct {
 	spec     specFlags
 	ci       ciFlags
 	dir      string
+	plots    string
 	noShrink bool
 	ctx      context.Context
 
@@ -51,6 +53,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	f.BoolVar(&double, "doublecheck", false, "make each run twice, and name the first step that differs")
 	f.BoolVar(&refine, "tla", false, tlaFlagDoc)
 	f.BoolVar(&measure, "measure", false, "count the distinct states and orderings that the runs reach, by one worker on the model, and estimate how many they have not reached")
+	f.StringVar(&o.plots, "plots", "", "draw coverage (which turns on --measure; on the model only), the rate of runs and how long statements wait, as SVG, in this folder")
 	f.StringVar(&o.dir, "out", ".", "the folder for failure files (default --corpus, when that is given)")
 	f.BoolVar(&o.noShrink, "no-shrink", false, "do not shrink a failing run")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -82,16 +85,32 @@ func (a *app) fuzzCommand() *cobra.Command {
 		if o.ci.corpus != "" && !c.Flags().Changed("out") {
 			o.dir = o.ci.corpus
 		}
+		var rates rates
+		if o.plots != "" {
+			measure = measure || a.server.backend == "model"
+			if err := os.MkdirAll(o.plots, 0o755); err != nil {
+				return &exit{exitCouldNot, err}
+			}
+		}
 		known, err := o.ci.known(s, open)
 		if err != nil {
 			return &exit{exitCouldNot, err}
 		}
 		progress := a.teller()
-		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Measure: measure, Context: c.Context(),
-			Progress: func(p fuzz.Progress) { progress.tell(p.Elapsed, rate("runs", p.Runs, p.Of, p.Elapsed)) }}.Run()
+		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Measure: measure, Waits: o.plots != "",
+			Context: c.Context(), Progress: func(p fuzz.Progress) {
+				rates.add(p.Elapsed, p.Runs)
+				progress.tell(p.Elapsed, rate("runs", p.Runs, p.Of, p.Elapsed))
+			}}.Run()
 		progress.done()
 		if err != nil {
 			return err
+		}
+		if o.plots != "" {
+			rates.add(r.Elapsed, r.Runs)
+			if err := plotCampaign(o.plots, s.Scenario, r, rates); err != nil {
+				return &exit{exitCouldNot, err}
+			}
 		}
 		return a.fuzzed(s, r, open, &o, known)
 	}
