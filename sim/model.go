@@ -36,17 +36,12 @@ func (t *texts) get(sql string) *model.Statement {
 
 // NewModel makes the in-memory Postgres with the schema and the seed of a setup.
 func NewModel(setup *Setup) (Backend, error) {
-	b := &modelBackend{db: model.New(), texts: &texts{}}
-	b.db.SetNow(Epoch)
-	b.db.SequentialScans() // as the sessions on a server are told, so that rows are locked in a known order
-	s := b.db.Open("")
-	for _, script := range []struct{ name, sql string }{{"schema", setup.Schema}, {"seed", setup.Seed}} {
-		if r := b.db.Submit(s, script.sql, nil); r.Err != nil {
-			return nil, fmt.Errorf("the %s: %w", script.name, &Unsupported{SQL: around(script.sql, r.Err.Position), Err: r.Err})
-		}
+	b, err := begun(setup)
+	if err != nil {
+		return nil, err
 	}
-	b.db.Close(s)
-	return b, nil
+	b.db.Close(b.session)
+	return &modelBackend{db: b.db, texts: &texts{}}, nil
 }
 
 // ServerVersion says which server to be like, as server_version_num.
