@@ -187,7 +187,7 @@ func (q *query) in(n *pg.A_Expr, op string) (expr, error) {
 	if op == "<>" {
 		logic = "AND"
 	}
-	out := &boolExpr{at: at(n.Location), op: logic}
+	out := &boolExpr{at: at(n.Location), op: logic, list: true}
 	lrow := n.Lexpr.GetRowExpr()
 	for _, item := range n.Rexpr.GetList().Items {
 		var e expr

@@ -142,7 +142,8 @@ func (a *analyzer) compileNode(n *pg.Node) (*Compiled, error) {
 			return nil, a.errorf(-1, "42P18", "could not determine data type of parameter $%d", i+1)
 		}
 	}
-	c.shape, c.params, c.locks, c.privs, c.starts, c.dml = a.shape, a.params, a.locks, a.neededPrivs(), a.starts, a.dml
+	c.starts = a.settlePartitions()
+	c.shape, c.params, c.locks, c.privs, c.dml = a.shape, a.params, a.locks, a.neededPrivs(), a.dml
 	return c, nil
 }
 

@@ -14,6 +14,7 @@ type boolExpr struct {
 	at
 	op   string
 	args []expr
+	list bool // it stands for IN or NOT IN of a list
 }
 
 func (e *boolExpr) typ() types.Type        { return boolType }

@@ -110,6 +110,7 @@ func (q *query) relationItem(r *Relation, n *pg.RangeVar, mode storage.TableLock
 	}
 	a.lock(r, mode)
 	it := a.tableItem(r, n.Alias)
+	it.mode = mode
 	a.privs = append(a.privs, privCheck{rel: r, priv: 'r', reads: it.rel + 1, pos: parser.CharPosition(a.sql, n.Location)})
 	if n.Alias == nil {
 		it.schema = r.Schema
@@ -166,6 +167,7 @@ func (q *query) cteItem(c *cteDef, n *pg.RangeVar) (*nsItem, error) {
 	}
 	c.refs++
 	it := a.outItem(c.name, c.cols, n.Alias)
+	it.cte = c
 	slot := a.newSlot()
 	work := c.self
 	it.node = func(quals []expr) (node, error) {
@@ -208,6 +210,7 @@ func (q *query) viewItem(r *Relation, n *pg.RangeVar) (*nsItem, error) {
 
 func (q *query) subqueryScan(it *nsItem, p *plan) {
 	a := q.a
+	it.plan = p
 	material := a.newSlot()
 	it.node = func(quals []expr) (node, error) {
 		out := append(append([]int{}, p.root.rels()...), it.rel)

@@ -16,7 +16,7 @@ type innerArgs struct {
 
 // compileInner compiles a statement of a function body. Its parameters are those of the function.
 func compileInner(c *catalog, text string, n *pg.Node, args innerArgs) (*Compiled, error) {
-	a := &analyzer{cat: c, sql: text, params: args.params, names: args.names, ext: args.ext}
+	a := &analyzer{cat: c, sql: text, params: args.params, names: args.names, ext: args.ext, sqlFunction: args.names != nil}
 	return a.compileNode(n)
 }
 

@@ -139,23 +139,26 @@ func (n *scanNodeTable) rels() []int                    { return []int{n.rel} }
 // partScan reads a partitioned table: its partitions in the order of their bounds, those that the conditions rule out
 // left aside. The surviving partitions are locked when the statement starts, as the planner does.
 type partScan struct {
-	rel   int
-	slot  int
-	root  *Relation
-	parts []partLeaf
-	prune evalFn // value that the partition key must have, nil: not fixed
-	mode  storage.TableLock
-	quals qual
+	rel    int
+	slot   int
+	root   *Relation
+	parts  []partLeaf
+	values []types.Value // all that the partitions list
+	steps  partStep      // what the planner knows of the key, nil: nothing
+	prune  evalFn        // value that the key has in this run of the scan, nil: not fixed
+	mode   storage.TableLock
+	quals  qual
 }
 
 type partLeaf struct {
 	scan *scanNodeTable
 	part Partition
+	from int   // of its values in partScan.values
 	cols []int // leaf column of each column of the root, nil: the same
 }
 
 func (a *analyzer) partScan(it *nsItem, quals []expr) (node, error) {
-	n := &partScan{rel: it.rel, slot: a.newSlot(), root: it.table, quals: compileQuals(quals, &a.shape), mode: a.lockModeOf(it.table)}
+	n := &partScan{rel: it.rel, slot: a.newSlot(), root: it.table, quals: compileQuals(quals, &a.shape), mode: it.mode}
 	for _, e := range quals {
 		c, ok := e.(*callExpr)
 		if !ok || c.fn.name != "=" || len(c.args) != 2 {
@@ -182,9 +185,10 @@ func (a *analyzer) partScan(it *nsItem, quals []expr) (node, error) {
 		if sameLayout(leaf, it.table) {
 			s.index, s.keys = a.uniqueKey(sub, quals)
 		}
-		n.parts = append(n.parts, partLeaf{scan: s, part: p, cols: layoutMap(it.table, leaf)})
+		n.parts = append(n.parts, partLeaf{scan: s, part: p, from: len(n.values), cols: layoutMap(it.table, leaf)})
+		n.values = append(n.values, p.Values...)
 	}
-	a.starts = append(a.starts, n.lockParts)
+	it.part = n
 	return n, nil
 }
 
@@ -208,49 +212,51 @@ func layoutMap(root, leaf *Relation) []int {
 	return m
 }
 
-// live says whether a partition may hold rows with the key value.
-func (n *partScan) live(f *frame, p *Partition, key types.Value, fixed bool) bool {
-	if !fixed {
-		return true
-	}
-	if !key.Valid {
-		return false // = NULL is never true
-	}
-	if p.Default {
-		for i := range n.parts {
-			if holdsValue(&n.parts[i].part, key) {
-				return false
-			}
-		}
-		return true
-	}
-	return holdsValue(p, key)
+// partState is the place of a scan, and what the planner has left of the values in this activation.
+type partState struct {
+	gen    uint64
+	keep   partSet
+	pos    int
+	opened bool
+	only   partSet // of the values in this run of the scan, nil: all
 }
 
-func holdsValue(p *Partition, key types.Value) bool {
-	for _, v := range p.Values {
-		if v.Valid == key.Valid && (!key.Valid || types.Compare(v, key) == 0) {
+// state gives the state with what the planner has left, which is found once an activation.
+func (n *partScan) state(f *frame) (*partState, error) {
+	st := state[partState](f, n.slot)
+	if st.gen == f.gen || n.steps == nil {
+		return st, nil
+	}
+	if st.keep == nil {
+		st.keep = newPartSet(len(n.values))
+	}
+	if err := n.steps(f, n, st.keep); err != nil {
+		return nil, err
+	}
+	st.gen = f.gen
+	return st, nil
+}
+
+// holds says whether one of the set's values belongs in a partition.
+func (s partSet) holds(p *partLeaf) bool {
+	if s == nil || p.part.Default && (s[s.tail()] || s[s.tail()+1]) {
+		return true
+	}
+	for i := range p.part.Values {
+		if s[p.from+i] {
 			return true
 		}
 	}
 	return false
 }
 
-func (n *partScan) key(f *frame) (types.Value, bool, error) {
-	if n.prune == nil {
-		return types.Value{}, false, nil
-	}
-	v, err := n.prune(f)
-	return v, true, err
-}
-
 func (n *partScan) lockParts(f *frame) error {
-	key, fixed, err := n.key(f)
+	st, err := n.state(f)
 	if err != nil {
 		return err
 	}
 	for i := range n.parts {
-		if n.live(f, &n.parts[i].part, key, fixed) {
+		if st.keep.holds(&n.parts[i]) {
 			if _, err := f.run.x.LockTable(n.parts[i].scan.table.ID, n.mode, storage.Wait); err != nil {
 				return err
 			}
@@ -259,18 +265,24 @@ func (n *partScan) lockParts(f *frame) error {
 	return nil
 }
 
-type partState struct {
-	pos    int
-	opened bool
-	key    types.Value
-	fixed  bool
-}
-
-func (n *partScan) open(f *frame) (err error) {
-	st := state[partState](f, n.slot)
-	*st = partState{}
-	st.key, st.fixed, err = n.key(f)
-	return err
+func (n *partScan) open(f *frame) error {
+	st, err := n.state(f)
+	if err != nil {
+		return err
+	}
+	st.pos, st.opened = 0, false
+	if n.prune == nil {
+		return nil
+	}
+	v, err := n.prune(f)
+	if err != nil {
+		return err
+	}
+	if st.only == nil {
+		st.only = newPartSet(len(n.values))
+	}
+	n.compareValues("=", v, st.only)
+	return nil
 }
 
 func (n *partScan) next(f *frame) (bool, error) {
@@ -278,7 +290,7 @@ func (n *partScan) next(f *frame) (bool, error) {
 	for ; st.pos < len(n.parts); st.pos++ {
 		p := &n.parts[st.pos]
 		if !st.opened {
-			if !n.live(f, &p.part, st.key, st.fixed) {
+			if !st.keep.holds(p) || !st.only.holds(p) {
 				continue
 			}
 			if err := p.scan.open(f); err != nil {
@@ -326,3 +338,12 @@ func remap(vals []types.Value, cols []int) []types.Value {
 
 func (n *partScan) recheck(f *frame) (bool, error) { return n.quals.holds(f) }
 func (n *partScan) rels() []int                    { return []int{n.rel} }
+
+func holdsValue(p *Partition, key types.Value) bool {
+	for _, v := range p.Values {
+		if v.Valid == key.Valid && (!key.Valid || types.Compare(v, key) == 0) {
+			return true
+		}
+	}
+	return false
+}

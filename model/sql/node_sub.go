@@ -13,6 +13,7 @@ type plan struct {
 	outs       []evalFn
 	correlated bool
 	volatile   bool
+	level      *level // of a plain SELECT
 }
 
 // row computes the output row for what the root left in the frame.

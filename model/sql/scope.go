@@ -79,11 +79,12 @@ type analyzer struct {
 	columnsRead map[[2]int]bool // relation of the frame and column
 	volatile    bool
 	viewDepth   int
-	starts      []func(f *frame) error // run before the snapshot is taken: locks of partitions
-	dml         []*cteNode             // data-modifying WITH queries, in order
-	inDML       bool                   // the statement is INSERT, UPDATE or DELETE
-	lockName    string                 // its first locking clause, such as FOR UPDATE
-	ext         *externals             // variables of a PL/pgSQL block, nil elsewhere
+	levels      []*level   // the FROM clauses, inner ones first
+	sqlFunction bool       // the parameters are those of an SQL function, which a planner does not know
+	dml         []*cteNode // data-modifying WITH queries, in order
+	inDML       bool       // the statement is INSERT, UPDATE or DELETE
+	lockName    string     // its first locking clause, such as FOR UPDATE
+	ext         *externals // variables of a PL/pgSQL block, nil elsewhere
 }
 
 // externals resolves names that are no columns: PL/pgSQL variables, OLD and NEW.
@@ -119,17 +120,6 @@ func (a *analyzer) lock(r *Relation, mode storage.TableLock) {
 	a.locks = append(a.locks, relLock{r, mode})
 }
 
-// lockModeOf is the strongest relation lock noted for a relation, AccessShare when none is.
-func (a *analyzer) lockModeOf(r *Relation) storage.TableLock {
-	mode := storage.AccessShare
-	for i := range a.locks {
-		if a.locks[i].rel == r {
-			mode = max(mode, a.locks[i].mode)
-		}
-	}
-	return mode
-}
-
 // nsCol is a column that a FROM item offers.
 type nsCol struct {
 	name   string
@@ -150,6 +140,10 @@ type nsItem struct {
 	node     scanNode
 	dml      bool // the target of UPDATE/DELETE
 	sub      *query
+	mode     storage.TableLock // of a stored table: the lock that this use of it takes
+	part     *partScan         // of a partitioned table
+	plan     *plan             // of a subquery or view
+	cte      *cteDef           // of a WITH query
 }
 
 // cteDef is a WITH query that is visible.
@@ -161,6 +155,8 @@ type cteDef struct {
 	work int // relation of the working table while a recursive term is analysed, -1
 	self bool
 	cte  *cteNode
+
+	inline, never bool // it may be planned as a subquery in FROM; NOT MATERIALIZED
 }
 
 // outCol is a column of a query's result.
@@ -186,6 +182,7 @@ type query struct {
 	aggRel     int // relation of the aggregate row, once aggs has one
 
 	lockClauses []*pg.LockingClause
+	level       *level // its FROM clause, once planned
 }
 
 func (a *analyzer) newQuery(parent *query) *query { return &query{a: a, parent: parent} }

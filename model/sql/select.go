@@ -637,7 +637,8 @@ func (s *selection) plan() (*plan, error) {
 	if len(q.marks) > 0 {
 		root = &lockNode{child: root, marks: inLockOrder(q.marks)}
 	}
-	return &plan{root: q.limitPlan(root, s.limit, s.offset), cols: s.cols}, nil
+	q.level.sel = s
+	return &plan{root: q.limitPlan(root, s.limit, s.offset), cols: s.cols, level: q.level}, nil
 }
 
 func compileKeys(order []orderItem, sh *shape) []sortKey {
@@ -664,6 +665,7 @@ func (q *query) limitPlan(root node, limit, offset expr) node {
 
 // joinPlan plans FROM and WHERE.
 func (q *query) joinPlan(tree *jtree, where expr) (node, error) {
+	q.level = q.a.newLevel(tree, where)
 	if tree == nil {
 		n := &resultNode{slot: q.a.newSlot()}
 		if where != nil {

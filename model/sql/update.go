@@ -189,6 +189,7 @@ func (q *query) changeSource(rv *pg.RangeVar, priv byte, verb string, from []*pg
 		return nil, nil, nil, nil, err
 	}
 	it := a.tableItem(r, rv.Alias)
+	it.mode = storage.RowExclusive
 	it.dml = true
 	if rv.Alias == nil {
 		it.schema = r.Schema

@@ -54,12 +54,19 @@ func (q *query) nameCTE(def *cteDef, cols []outCol, c *pg.CommonTableExpr) error
 
 func (q *query) plainCTE(def *cteDef, sel *pg.SelectStmt, c *pg.CommonTableExpr) error {
 	sub := q.a.newQuery(q)
+	locks := q.a.lockName
+	q.a.lockName = ""
 	p, err := sub.selectPlan(sel)
 	if err != nil {
 		return err
 	}
 	if err := sub.settlePlan(p); err != nil {
 		return err
+	}
+	def.never = c.Ctematerialized == pg.CTEMaterialize_CTEMaterializeNever
+	def.inline = c.Ctematerialized != pg.CTEMaterialize_CTEMaterializeAlways && !p.volatile && q.a.lockName == ""
+	if locks != "" {
+		q.a.lockName = locks
 	}
 	def.cte.p = p
 	return q.nameCTE(def, p.cols, c)
