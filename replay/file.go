@@ -82,8 +82,11 @@ func (f *File) Write(path string) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// WriteTo writes the file into a folder under its own name, and returns where it is.
+// WriteTo writes the file into a folder, which it makes if it is not there, under its own name, and returns where it is.
 func (f *File) WriteTo(dir string) (path string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
 	path = filepath.Join(dir, f.Name())
 	return path, f.Write(path)
 }

@@ -74,6 +74,9 @@ func (a *app) parityReport(r parity.Report, found []*parity.Found, version int, 
 	}
 	for _, f := range found {
 		f.Shrunk.Doc = f.Divergence.Error()
+		if err := os.MkdirAll(out, 0o755); err != nil {
+			return &exit{exitCouldNot, err}
+		}
 		file := filepath.Join(out, fmt.Sprintf("parity-%d.spec", f.Seed))
 		if err := os.WriteFile(file, []byte(f.Shrunk.String()), 0o644); err != nil {
 			return err
