@@ -182,7 +182,7 @@ func (f *fuzzer) work(drawn bool) error {
 			return f.Context.Err()
 		}
 		if w.maker == nil || drawn {
-			if err := w.open(f.seed(i)); err != nil {
+			if err := w.open(f.seed(i), drawn); err != nil {
 				return err
 			}
 		}
@@ -209,7 +209,7 @@ func (w *worker) close() {
 	}
 }
 
-func (w *worker) open(seed uint64) error {
+func (w *worker) open(seed uint64, drawn bool) error {
 	w.close()
 	setup, _, err := w.Build(seed)
 	if err != nil {
@@ -221,7 +221,9 @@ func (w *worker) open(seed uint64) error {
 		}
 	}
 	record := slices.ContainsFunc(setup.Invariants, func(i sim.Invariant) bool { return i.Kind == sim.WholeRun }) || w.DoubleCheck || w.Waits
-	w.maker, err = replay.NewMaker(setup, w.strategy, w.Open, sim.Options{Record: record, Lazy: w.Lazy, Footprints: w.Measure})
+	// Runs of one setup have most of their steps in common. With DoubleCheck each makes its own, to be compared.
+	share := !drawn && !w.DoubleCheck
+	w.maker, err = replay.NewMaker(setup, w.strategy, w.Open, sim.Options{Record: record, Lazy: w.Lazy, Footprints: w.Measure, Share: share})
 	if err == nil && w.Measure {
 		if !w.maker.System.TracksFootprints() {
 			return fmt.Errorf("what runs reach can be measured on the model only")

@@ -10,6 +10,7 @@ import (
 // Apply is scheduler.System's.
 func (s *System) Apply(w *World, c scheduler.Choice) *World {
 	w.hand, w.seen = &s.hand, nil
+	s.choices++
 	w.steps++
 	w.template = false
 	i, kind := subject(c), StepKind(c.Kind)

@@ -64,3 +64,14 @@ func (v verified) Close(i int) error {
 		func(db Cloner) (Reply, error) { return Reply{}, db.Close(i) }, func() (Reply, error) { return Reply{}, v.shared.Close(i) })
 	return err
 }
+
+// KeepShared bounds the requests of shared databases that Trim leaves.
+func KeepShared(s *System, n int64) { s.sharedMax = n }
+
+// Kept is how many requests of shared databases are kept, -1 when worlds share none.
+func Kept(s *System) int64 {
+	if s.pristine == nil {
+		return -1
+	}
+	return s.cloner.(*shared).graph.made.Load()
+}

@@ -36,6 +36,8 @@ type Options struct {
 type System struct {
 	*plan
 	free     []*World  // released, to be used again
+	begun    []*World  // the initial worlds, with which runs begin
+	choices  int       // made since databases were last shared anew
 	recorder *recorder // of the last recorded run
 	hand     hand
 }
@@ -46,6 +48,8 @@ type plan struct {
 	opts         Options
 	backend      Backend // of a Cloner the state that runs begin with; otherwise the one that runs share
 	cloner       Cloner  // the same, or nil
+	pristine     Cloner  // the database that cloner shares at first; nil when it shares none
+	sharedMax    int64
 	graphs       []*graph
 	required     int  // actors that are no daemons
 	tracks       bool // the backend tells acquired locks
@@ -118,12 +122,22 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 			return nil, err
 		}
 		if opts.Share {
-			p.cloner = share(p.cloner, setup.Actors, p.tracks, p.prints)
-			p.backend = p.cloner
-			p.panels = &panels{plan: p}
+			p.pristine, p.sharedMax = p.cloner, sharedMax
+			p.share()
 		}
 	}
 	return s, nil
+}
+
+// share has worlds share the databases that they come to from now on.
+func (p *plan) share() {
+	p.cloner = share(p.pristine.Clone().(Cloner), p.setup.Actors, p.tracks, p.prints)
+	p.backend, p.panels = p.cloner, &panels{plan: p}
+}
+
+// unshare gives each world a database of its own again.
+func (p *plan) unshare() {
+	p.cloner, p.backend, p.pristine, p.panels = p.pristine, p.pristine, nil, nil
 }
 
 func (p *plan) check() error {
@@ -191,6 +205,7 @@ func (s *System) Fork() scheduler.System[*World] { return &System{plan: s.plan} 
 func (s *System) Initial() []*World {
 	w := s.start()
 	w.template = true
+	s.begun = append(s.begun, w)
 	return []*World{w}
 }
 
@@ -214,12 +229,38 @@ func (s *System) Close() {
 // controlMax is how many control states of an actor are kept from run to run.
 const controlMax = 1 << 17
 
-// Trim forgets the control states of actors that have very many. Worlds that exist stay valid; to be called between runs.
+// sharedMax is how many requests of shared databases are kept from run to run: some 100 MB at most.
+const sharedMax = 1 << 16
+
+// Trim forgets what actors and shared databases have too much of: control states, and requests. When few of the requests had been
+// made before, databases are no longer shared, as keeping them costs more than it saves. Worlds that exist stay valid; to be called
+// between runs, by the one who runs them all.
 func (s *System) Trim() {
+	trimmed := false
 	for i, g := range s.graphs {
 		if g.size.Load() > controlMax || g.sets() > controlMax {
 			g.stop()
 			s.graphs[i] = newGraph(g.spec)
+			trimmed = true
+		}
+	}
+	if s.pristine != nil && s.cloner.(*shared).graph.made.Load() > s.sharedMax {
+		if int64(s.choices) < 2*s.sharedMax {
+			s.unshare()
+		} else {
+			s.share()
+		}
+		s.choices, trimmed = 0, true
+	}
+	if !trimmed {
+		return
+	}
+	for _, w := range s.begun { // they hold on to what was forgotten
+		first := s.start()
+		*w = *first
+		w.template = true
+		if s.cloner != nil {
+			w.copyDB(first.db.(Cloner))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (x *test) arena(spec replay.Spec) (*arena, error) {
 		return nil, err
 	}
 	record := slices.ContainsFunc(setup.Invariants, func(i sim.Invariant) bool { return i.Kind == sim.WholeRun })
-	if a.sys, err = sim.NewSystem(setup, a.backend, sim.Options{Record: record, Lazy: x.lazy}); err != nil {
+	if a.sys, err = sim.NewSystem(setup, a.backend, sim.Options{Record: record, Lazy: x.lazy, Share: !drawn}); err != nil {
 		return nil, err
 	}
 	a.runner = scheduler.NewRunner(a.sys, a.picker, scheduler.Limits{Steps: setup.MaxSteps})
