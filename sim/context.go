@@ -114,8 +114,8 @@ func Note(ctx context.Context, key string, value any) {
 }
 
 // Checkpoint says that what the actor does next depends on locals only, and not on what it observed before: a loop that
-// begins with a Checkpoint lets a search forget earlier rounds. No transaction and no operation may be open.
-// The locals must be plain values (no pointers).
+// begins with a Checkpoint lets a search forget earlier rounds. No transaction may be open, and an operation
+// that has not returned by then never does. The locals must be plain values (no pointers).
 func Checkpoint(ctx context.Context, locals ...any) {
 	if co := coroutineOf(ctx); co != nil {
 		co.checkpoint(locals)

@@ -1,5 +1,7 @@
 package sim
 
+import "slices"
+
 // recorder writes the trace of a run. Its memory is used again by the next run of its System.
 type recorder struct {
 	Trace
@@ -167,6 +169,8 @@ func (r *recorder) told(actor, step int, events []Event) {
 	for i := range events {
 		switch e := &events[i]; e.Kind {
 		case EventCall:
+			// A Checkpoint numbers operations anew: one of this number that never returned does not any more.
+			r.open = slices.DeleteFunc(r.open, func(o openOp) bool { return o.actor == actor && o.op == e.Op })
 			r.open = append(r.open, openOp{actor: actor, op: e.Op, at: len(r.History), waits: true})
 			r.History = append(r.History, HistoryOp{Actor: actor, Name: e.Name, Input: e.Value, Call: -1, Indeterminate: true})
 		case EventReturn:

@@ -462,3 +462,33 @@ func TestLookingAheadLeavesTheRecordAlone(t *testing.T) {
 		t.Errorf("trace %+v", tr)
 	}
 }
+
+// An operation that is left open at a Checkpoint stays indeterminate: what is returned afterwards is another one, although a
+// Checkpoint numbers operations anew.
+func TestOperationsEndAtACheckpoint(t *testing.T) {
+	setup := &Setup{Actors: []ActorSpec{{Name: "a", Run: ActorFunc(func(ctx context.Context, db DB) error {
+		for round := range 2 {
+			op := Op(ctx, "round", round)
+			if _, err := db.Exec(ctx, "add x 1"); err != nil {
+				return err
+			}
+			if round > 0 {
+				op.Return("done")
+			}
+			Checkpoint(ctx, round)
+		}
+		return nil
+	})}}}
+	s, err := NewSystem(setup, newFake(map[string]int{"x": 0}), Options{Record: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := s.Initial()[0]
+	for range 2 {
+		w = take(t, s, w, "a")
+	}
+	h := w.Trace().History
+	if len(h) != 2 || !h[0].Indeterminate || h[1].Indeterminate || h[1].Output != "done" {
+		t.Errorf("history %+v", h)
+	}
+}
