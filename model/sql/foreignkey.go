@@ -127,15 +127,29 @@ func newFKCheck(r *Relation, fk *ForeignKey) *fkCheck {
 	return c
 }
 
-// queueChecks queues the look-up of the referenced rows; of an UPDATE only when it changed the key.
-func (h *hooks) queueChecks(rn *run, old, new []types.Value) {
+// queueChecks queues the look-up of the referenced rows. Of an UPDATE only when it changed the key, or a row that its own
+// transaction has made, whose first check finds the row gone (RI_FKey_fk_upd_check_required).
+func (h *hooks) queueChecks(rn *run, old, new []types.Value, madeHere bool) {
 	for _, c := range h.checks {
 		key := pick(new, c.fk.Cols)
-		if !allValid(key) || old != nil && sameKey(pick(old, c.fk.Cols), key) {
-			continue
+		switch {
+		case allValid(key):
+			if old == nil || madeHere || !sameKey(pick(old, c.fk.Cols), key) {
+				rn.after = append(rn.after, func() error { return c.check(rn, key) })
+			}
+		case old == nil: // a server opens the referenced table before it sees that there is nothing to look up
+			rn.after = append(rn.after, func() error { return c.pass(rn) })
 		}
-		rn.after = append(rn.after, func() error { return c.check(rn, key) })
 	}
+}
+
+// pass waits as a check does that has nothing to look up.
+func (c *fkCheck) pass(rn *run) error {
+	ref, ok := rn.d.catalog(rn.s).byQName(c.fk.Ref)
+	if !ok {
+		return types.Errorf("42P01", "relation %q does not exist", baseName(c.fk.Ref))
+	}
+	return rn.x.PassTable(ref.ID, storage.RowShare)
 }
 
 func (c *fkCheck) check(rn *run, key []types.Value) error {

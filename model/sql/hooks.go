@@ -307,7 +307,7 @@ func (h *hooks) after(f *frame, op byte, old, new []types.Value, changed func(in
 
 // afterInsert queues AFTER INSERT row triggers and foreign-key checks.
 func (h *hooks) afterInsert(f *frame, row *storage.Row, _ storage.TID) error {
-	h.queueChecks(f.run, nil, row.Vals)
+	h.queueChecks(f.run, nil, row.Vals, false)
 	return h.after(f, 'i', nil, row.Vals, none)
 }
 
@@ -376,10 +376,10 @@ func (h *hooks) beforeUpdate(f *frame, ref *rowRef, vals []types.Value, sets []s
 	return att, row, nil
 }
 
-// afterUpdate queues AFTER UPDATE row triggers and foreign-key checks.
-func (h *hooks) afterUpdate(f *frame, old, row *storage.Row, _ storage.TID, sets []setCol) error {
+// afterUpdate queues AFTER UPDATE row triggers and foreign-key checks. madeHere says that the transaction itself has made old.
+func (h *hooks) afterUpdate(f *frame, old, row *storage.Row, madeHere bool, sets []setCol) error {
 	h.queueActions(f.run, 'u', old.Vals, row.Vals)
-	h.queueChecks(f.run, old.Vals, row.Vals)
+	h.queueChecks(f.run, old.Vals, row.Vals, madeHere)
 	return h.after(f, 'u', old.Vals, row.Vals, h.setsColumn(sets))
 }
 

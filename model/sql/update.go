@@ -386,7 +386,7 @@ func (n *changeNode) update(f *frame, w *writer, ref *rowRef) (storage.Attempt, 
 	if err := w.check(f, vals); err != nil {
 		return storage.Attempt{}, err
 	}
-	old := ref.row
+	old, madeHere := ref.row, w.checksOwn(f, ref.tid)
 	row = row.With(vals)
 	att, err := f.run.x.Update(f.run.snap, w.table.ID, ref.tid, row)
 	if err != nil {
@@ -395,10 +395,15 @@ func (n *changeNode) update(f *frame, w *writer, ref *rowRef) (storage.Attempt, 
 	if att.Outcome == storage.OK {
 		f.setRow(n.target, n.w.table, storage.Attempt{TID: att.TID, Row: row})
 		if w.hooks != nil {
-			err = w.hooks.afterUpdate(f, old, row, att.TID, n.sets)
+			err = w.hooks.afterUpdate(f, old, row, madeHere, n.sets)
 		}
 	}
 	return att, err
+}
+
+// checksOwn says whether foreign keys are checked for a row because the transaction has made it.
+func (w *writer) checksOwn(f *frame, tid storage.TID) bool {
+	return w.hooks != nil && len(w.hooks.checks) > 0 && f.run.x.MadeHere(w.table.ID, tid)
 }
 
 // update replaces a version that is locked already (ON CONFLICT DO UPDATE) by one of vals, which may be those of row.
@@ -414,13 +419,14 @@ func (w *writer) update(f *frame, tid storage.TID, old, row *storage.Row, vals [
 	if err := w.check(f, vals); err != nil {
 		return nil, 0, storage.OK, err
 	}
+	madeHere := w.checksOwn(f, tid)
 	row = row.With(vals)
 	att, err := f.run.x.Update(f.run.snap, w.table.ID, tid, row)
 	if err != nil {
 		return nil, 0, att.Outcome, w.uniqueError(err)
 	}
 	if att.Outcome == storage.OK && w.hooks != nil {
-		err = w.hooks.afterUpdate(f, old, row, att.TID, nil)
+		err = w.hooks.afterUpdate(f, old, row, madeHere, nil)
 	}
 	return row, att.TID, att.Outcome, err
 }

@@ -472,3 +472,9 @@ func (x *Exec) Fetch(snap Snapshot, t TableID, tid TID) *Row {
 	}
 	return nil
 }
+
+// MadeHere says whether the session's own transaction has made a version.
+func (x *Exec) MadeHere(t TableID, tid TID) bool {
+	v := x.st.rel(t).get(tid)
+	return v != nil && x.st.mineStamp(x.id, v.xmin)
+}

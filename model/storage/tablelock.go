@@ -13,6 +13,9 @@ type AdvisoryKey struct {
 func (x *Exec) lock(s *session, t ltag, m TableLock, level int16, policy WaitPolicy, what string) (bool, error) {
 	st := x.st
 	had := st.watch == nil || st.heldAs(s, t, m) && s.resumed != t
+	if s.resumed == t {
+		s.resumed = ltag{}
+	}
 	if t.kind == LockRelation && m == AccessExclusive {
 		st.assignXID(s) // such locks go to the WAL for standbys, under the transaction's id
 	}
@@ -57,9 +60,11 @@ func (x *Exec) lockRelation(t TableID, mode TableLock, level int16, policy WaitP
 		// the transaction has it then too.
 		for i := range s.held {
 			if h := &s.held[i]; h.tag == tag && h.mode == mode && h.level >= 0 && h.level <= level {
-				if x.st.watch != nil && s.resumed == tag {
+				if s.resumed == tag {
 					x.session().resumed = ltag{}
-					x.st.sawLock(tag, mode, false)
+					if x.st.watch != nil {
+						x.st.sawLock(tag, mode, false)
+					}
 				}
 				return true, nil
 			}
@@ -73,6 +78,41 @@ func (x *Exec) lockRelation(t TableID, mode TableLock, level int16, policy WaitP
 		what = "relation \"" + x.st.rel(t).name + "\""
 	}
 	return x.lock(x.session(), tag, mode, level, policy, what)
+}
+
+// PassTable waits until the table could be locked, and keeps no lock: what a server does that locks a table and lets go of it at once.
+func (x *Exec) PassTable(t TableID, mode TableLock) error {
+	s := x.session()
+	if e := x.replay(s, opUnlock); e != nil {
+		return asError(e.p)
+	}
+	tag, level := relTag(t), s.level()
+	had := x.st.heldModes(s, tag)&bit(mode) != 0 && s.wait.tag != tag && s.resumed != tag
+	_, err := x.st.acquire(s, tag, mode, level, false)
+	if err == ErrWait {
+		return err
+	}
+	if s.resumed == tag {
+		s.resumed = ltag{}
+	}
+	e := jent{kind: opUnlock}
+	switch {
+	case err != nil:
+		e.p = err
+	case !had:
+		if x.st.watch != nil {
+			x.st.sawLock(tag, mode, false)
+		}
+		for i := range s.held {
+			if h := &s.held[i]; h.tag == tag && h.mode == mode {
+				x.st.dropHold(s, i)
+				x.st.wake(tag)
+				break
+			}
+		}
+	}
+	x.record(s, e)
+	return err
 }
 
 // LockObject locks a catalog object that is no relation, e.g. a schema, until the end of the transaction.

@@ -85,8 +85,8 @@ func (g *gen) returning(alias string) string {
 
 func (g *gen) update(t table) string {
 	switch o := g.table(); g.r.IntN(10) {
-	case 0:
-		return fmt.Sprintf("UPDATE %s SET %s FROM %s o WHERE o.k = %s.k AND o.%s", t.name, g.sets(t, t.name+"."), o.name, t.name, strings.TrimPrefix(g.where("o."), "o.")) + g.returning(t.name+".")
+	case 0: // a condition on the other table would make a server's plan begin there
+		return fmt.Sprintf("UPDATE %s SET %s FROM %s o WHERE o.k = %s.k AND %s", t.name, g.sets(t, t.name+"."), o.name, t.name, g.where(t.name+".")) + g.returning(t.name+".")
 	case 1:
 		return fmt.Sprintf("UPDATE %s SET v = (SELECT sum(z.v) FROM %s z WHERE z.k <> %s.k) WHERE %s", t.name, o.name, t.name, g.where("")) + g.returning("")
 	case 2:
@@ -97,7 +97,7 @@ func (g *gen) update(t table) string {
 
 func (g *gen) delete(t table) string {
 	if g.chance(15) {
-		return fmt.Sprintf("DELETE FROM %s USING %s o WHERE o.k = %s.k AND %s", t.name, g.table().name, t.name, g.where("o.")) + g.returning(t.name+".")
+		return fmt.Sprintf("DELETE FROM %s USING %s o WHERE o.k = %s.k AND %s", t.name, g.table().name, t.name, g.where(t.name+".")) + g.returning(t.name+".")
 	}
 	return fmt.Sprintf("DELETE FROM %s WHERE %s", t.name, g.where("")) + g.returning("")
 }
