@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ type fuzzOptions struct {
 	ci       ciFlags
 	dir      string
 	plots    string
+	only     []string
 	noShrink bool
 	ctx      context.Context
 
@@ -53,6 +55,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	f.BoolVar(&double, "doublecheck", false, "make each run twice, and name the first step that differs")
 	f.BoolVar(&refine, "tla", false, tlaFlagDoc)
 	f.BoolVar(&measure, "measure", false, "count the distinct states and orderings that the runs reach, by one worker on the model, and estimate how many they have not reached")
+	f.StringArrayVar(&o.only, "only", nil, "look for violations of this invariant; a run that breaks another just ends; may be repeated")
 	f.StringVar(&o.plots, "plots", "", "draw coverage (which turns on --measure; on the model only), the rate of runs and how long statements wait, as SVG, in this folder")
 	f.StringVar(&o.dir, "out", ".", "the folder for failure files (default --corpus, when that is given)")
 	f.BoolVar(&o.noShrink, "no-shrink", false, "do not shrink a failing run")
@@ -64,6 +67,9 @@ func (a *app) fuzzCommand() *cobra.Command {
 		}
 		s, err := o.spec.resolve(start)
 		if err != nil {
+			return err
+		}
+		if err := invariantsOf(s, o.only); err != nil {
 			return err
 		}
 		open, err := a.opener(c.Context())
@@ -97,7 +103,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 			return &exit{exitCouldNot, err}
 		}
 		progress := a.teller()
-		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Measure: measure, Waits: o.plots != "",
+		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Only: o.only, Measure: measure, Waits: o.plots != "",
 			Context: c.Context(), Progress: func(p fuzz.Progress) {
 				rates.add(p.Elapsed, p.Runs)
 				progress.tell(p.Elapsed, rate("runs", p.Runs, p.Of, p.Elapsed))
@@ -134,6 +140,24 @@ type jsonFuzz struct {
 	File      string            `json:"file,omitempty"`
 	Shrunk    string            `json:"shrunk,omitempty"` // the file of the shrunk run
 	Reproduce string            `json:"reproduce,omitempty"`
+}
+
+// invariantsOf checks that the scenario has the invariants that were named.
+func invariantsOf(s replay.Spec, names []string) error {
+	setup, _, err := s.Build(s.Seed)
+	if err != nil {
+		return err
+	}
+	var known []string
+	for i := range setup.Invariants {
+		known = append(known, setup.Invariants[i].Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return usage("--only %s: %s has no such invariant; it has %s", name, s.Scenario, strings.Join(known, ", "))
+		}
+	}
+	return nil
 }
 
 // fuzzed reports a campaign.
@@ -212,7 +236,11 @@ func (a *app) printFuzz(f *jsonFuzz, o *fuzzOptions) {
 		fmt.Fprintf(a.out, "reproduce: %s\n       or: simrun replay %s\n", f.Reproduce, f.File)
 		return
 	}
-	fmt.Fprintf(a.out, "held: %d runs of %s from seed %d, no invariant was violated\n", f.Runs, f.Scenario, f.Seed)
+	what := "no invariant was violated"
+	if len(o.only) > 0 {
+		what = strings.Join(o.only, ", ") + " not violated"
+	}
+	fmt.Fprintf(a.out, "held: %d runs of %s from seed %d, %s\n", f.Runs, f.Scenario, f.Seed, what)
 	for _, name := range slices.Sorted(maps.Keys(f.Witnesses)) {
 		fmt.Fprintf(a.out, "  %8d runs saw %s\n", f.Witnesses[name], name)
 	}
