@@ -45,8 +45,9 @@ type serial struct {
 	endXID   XID    // the next transaction id when it committed
 
 	reads, writes []serItem
-	in, out       []uint64 // conflicts, by id of the other
-	watching      []uint64 // of a read-only one: writers in progress that decide whether it is safe
+	emptied       []TableID // by TRUNCATE or DROP TABLE: what had been written there can no longer be met
+	in, out       []uint64  // conflicts, by id of the other
+	watching      []uint64  // of a read-only one: writers in progress that decide whether it is safe
 }
 
 // serItem is a table, or a key in an index of it.
@@ -66,7 +67,7 @@ func (st *State) wserials() *serials {
 		c := &serials{owner: st.owner, lastID: st.ser.lastID, seq: st.ser.seq, txs: slices.Clone(st.ser.txs)}
 		for i := range c.txs {
 			t := &c.txs[i]
-			t.reads, t.writes = slices.Clip(t.reads), slices.Clip(t.writes)
+			t.reads, t.writes, t.emptied = slices.Clip(t.reads), slices.Clip(t.writes), slices.Clip(t.emptied)
 			t.in, t.out, t.watching = slices.Clone(t.in), slices.Clone(t.out), slices.Clone(t.watching)
 		}
 		st.ser = c
@@ -135,6 +136,9 @@ func (st *State) serScan(s *session, c *Cursor) error {
 	if !slices.Contains(me.reads, item) {
 		me.reads = append(me.reads, item)
 	}
+	if slices.Contains(me.emptied, c.rel) {
+		return nil
+	}
 	for i := range ss.txs {
 		w := &ss.txs[i]
 		if w.id == me.id || w.doomed || w.commit != 0 && w.endCSN <= max(me.csn, c.snap.csn) || slices.Contains(me.out, w.id) ||
@@ -201,7 +205,10 @@ func (st *State) serEmpty(s *session, t TableID) error {
 	st.touchSerial()
 	ss := st.wserials()
 	me := ss.find(s.ser)
-	me.wrote = true
+	if me.doomed {
+		return errSerialize("Canceled on identification as a pivot, during conflict in checking")
+	}
+	me.wrote, me.emptied = true, append(me.emptied, t)
 	for i := range ss.txs {
 		o := &ss.txs[i]
 		if o.id == me.id || slices.Contains(me.in, o.id) || !slices.ContainsFunc(o.reads, func(read serItem) bool { return read.rel == t }) {
@@ -212,6 +219,16 @@ func (st *State) serEmpty(s *session, t TableID) error {
 		}
 	}
 	return nil
+}
+
+// serUndo forgets what a subtransaction that is rolled back has written. What it has read, and the conflicts that were found, stay.
+func (st *State) serUndo(s *session, b *sub) {
+	me := st.ser.find(s.ser)
+	if len(me.writes) > b.serWrites || len(me.emptied) > b.serEmptied {
+		st.touchSerial()
+		me = st.wserials().find(s.ser)
+		me.writes, me.emptied = slices.Clip(me.writes[:b.serWrites]), slices.Clip(me.emptied[:b.serEmptied])
+	}
 }
 
 // serDoomed returns the error of a transaction that SSI has doomed.
@@ -299,6 +316,11 @@ func (st *State) serEnd(s *session, committed bool) {
 				if o := c.find(id); o.commit != 0 && (!me.conflictOut || o.prepared < me.firstOut) {
 					me.conflictOut, me.firstOut = true, o.prepared
 				}
+			}
+		}
+		for i := range c.txs {
+			if t := &c.txs[i]; t.id != me.id && len(me.emptied) > 0 {
+				t.writes = slices.DeleteFunc(slices.Clone(t.writes), func(w serItem) bool { return slices.Contains(me.emptied, w.rel) })
 			}
 		}
 		wasReadOnly := me.readOnly
@@ -424,8 +446,22 @@ func (f *hasher) serials() uint64 {
 		for _, r := range t.reads {
 			items += mix(mix(1, uint64(r.rel)<<16|uint64(uint16(r.index))), r.hash)
 		}
-		for _, w := range t.writes {
-			items += mix(mix(2, uint64(w.rel)<<16|uint64(uint16(w.index))), w.hash)
+		var subs []sub // that can be rolled back alone
+		if t.commit == 0 {
+			subs = f.st.sess[t.sess].subs
+		}
+		level := func(i int, began func(*sub) int) (l uint64) {
+			for l+1 < uint64(len(subs)) && i >= began(&subs[l+1]) {
+				l++
+			}
+			return l
+		}
+		for i, w := range t.writes {
+			l := level(i, func(b *sub) int { return b.serWrites })
+			items += mix(mix(2, uint64(w.rel)<<16|uint64(uint16(w.index))), mix(l, w.hash))
+		}
+		for i, rel := range t.emptied {
+			items += mix(6, mix(level(i, func(b *sub) int { return b.serEmptied }), uint64(rel)))
 		}
 		for _, id := range t.in {
 			others += mix(3, name(c.find(id)))

@@ -108,6 +108,8 @@ type sub struct {
 	failed bool   // an error has rolled it back already
 	xid    XID    // 0 until it writes
 	writes int    // length of session.writes when it began
+	// lengths of serial.writes and serial.emptied when it began
+	serWrites, serEmptied int
 }
 
 // write is an entry of the undo log.

@@ -148,6 +148,9 @@ func (st *State) abortTo(s *session, level int16) {
 	if s.state == Failed && s.subs[level].failed {
 		return
 	}
+	if s.ser != 0 {
+		st.serUndo(s, &s.subs[level])
+	}
 	st.undo(s, s.subs[level].writes, level)
 	st.dropXIDs(s, level)
 	own(&s.shared, ownSubs, &s.subs)
@@ -160,6 +163,10 @@ func (st *State) abortTo(s *session, level int16) {
 func (st *State) pushSub(s *session, b sub) {
 	own(&s.shared, ownSubs, &s.subs)
 	b.writes = len(s.writes)
+	if s.ser != 0 {
+		me := st.ser.find(s.ser)
+		b.serWrites, b.serEmptied = len(me.writes), len(me.emptied)
+	}
 	s.subs = append(s.subs, b)
 }
 
