@@ -8,17 +8,35 @@ import (
 // keyed is what a table holds: entries that are never changed once they are in.
 type keyed interface{ tableKey() uint64 }
 
-// table is an open-addressing table that is read without a lock and only grows. The zero table is empty.
+// table is a table that is read without a lock and only grows. The zero table is empty. The first entries lie in the table itself,
+// with their keys, as most tables have few and a large search spends much of its time on fetching memory; the others are in an
+// open-addressing table.
 type table[E any, P interface {
 	*E
 	keyed
 }] struct {
+	few   [fewEntries]slot[E]
 	slots atomic.Pointer[[]atomic.Pointer[E]]
 	mu    sync.Mutex // held by writers
 	used  int
 }
 
+const fewEntries = 4
+
+// slot is a place for an entry. It is filled once, the key first: whoever sees the entry sees the key.
+type slot[E any] struct {
+	key   atomic.Uint64
+	entry atomic.Pointer[E]
+}
+
 func (t *table[E, P]) find(key uint64) *E {
+	for i := range t.few {
+		s := &t.few[i]
+		e := s.entry.Load()
+		if e == nil || s.key.Load() == key {
+			return e
+		}
+	}
 	slots := t.slots.Load()
 	if slots == nil {
 		return nil
@@ -41,30 +59,33 @@ func (t *table[E, P]) add(e *E) *E {
 
 // put is add for one who holds mu.
 func (t *table[E, P]) put(e *E) *E {
-	if known := t.find(P(e).tableKey()); known != nil {
+	key := P(e).tableKey()
+	if known := t.find(key); known != nil {
 		return known
 	}
-	slots := t.slots.Load()
-	switch {
-	case slots == nil:
-		s := make([]atomic.Pointer[E], 2)
-		slots = &s
-	case (t.used+1)*4 > len(*slots)*3:
-		s := make([]atomic.Pointer[E], 2*len(*slots))
-		for i := range *slots {
-			if old := (*slots)[i].Load(); old != nil {
-				place(s, P(old).tableKey(), old)
-			}
-		}
-		slots = &s
-	default:
-		t.used++
-		place(*slots, P(e).tableKey(), e)
+	t.used++
+	if t.used <= fewEntries {
+		s := &t.few[t.used-1]
+		s.key.Store(key)
+		s.entry.Store(e)
 		return e
 	}
-	t.used++
-	place(*slots, P(e).tableKey(), e)
-	t.slots.Store(slots)
+	slots := t.slots.Load()
+	if slots != nil && (t.used-fewEntries)*4 <= len(*slots)*3 {
+		place(*slots, key, e)
+		return e
+	}
+	grown := make([]atomic.Pointer[E], fewEntries)
+	if slots != nil {
+		grown = make([]atomic.Pointer[E], 2*len(*slots))
+		for i := range *slots {
+			if old := (*slots)[i].Load(); old != nil {
+				place(grown, P(old).tableKey(), old)
+			}
+		}
+	}
+	place(grown, key, e)
+	t.slots.Store(&grown)
 	return e
 }
 
