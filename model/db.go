@@ -79,8 +79,8 @@ func (d *DB) BlockedBy(session int) []int { return d.db.BlockedBy(session) }
 func (d *DB) Deadlock() []int { return d.db.Deadlock() }
 
 // Interrupt ends the blocked statement of a session with an error: 40P01 (deadlock victim), 55P03 (lock_timeout), 57014
-// (cancelled), 57P01 (terminated).
-func (d *DB) Interrupt(session int, sqlstate string) Reply { return d.db.Interrupt(session, sqlstate) }
+// (cancelled), 57P01 (terminated), or "statement_timeout", which is 57014 in other words.
+func (d *DB) Interrupt(session int, cause string) Reply { return d.db.Interrupt(session, cause) }
 
 // postgresEpoch is the zero of Postgres's timestamps.
 var postgresEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

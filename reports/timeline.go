@@ -95,7 +95,7 @@ func deed(s *sim.Step) string {
 		return "wakes"
 	case sim.StepVictim:
 		return "deadlock"
-	case sim.StepLockTimeout:
+	case sim.StepLockTimeout, sim.StepStatementTimeout:
 		return "gives up"
 	case sim.StepCrash:
 		return "CRASH"

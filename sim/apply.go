@@ -39,6 +39,12 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 			w.used[faultLockTimeout]++
 		}
 		w.interrupt(i, kind, "55P03")
+	case StepStatementTimeout:
+		w.cycle = nil
+		if w.mayFail(faultStatementTimeout) {
+			w.used[faultStatementTimeout]++
+		}
+		w.interrupt(i, kind, StatementTimeout)
 	case StepCancel:
 		w.used[faultCancel]++
 		if w.actors[i].status == blocked {
@@ -182,11 +188,11 @@ var noReply Reply
 func (w *World) unheard() { w.acquired, w.shown, w.told = nil, 0, 0 }
 
 // interrupt ends the actor's wait with an error.
-func (w *World) interrupt(i int, kind StepKind, sqlstate string) {
+func (w *World) interrupt(i int, kind StepKind, cause string) {
 	w.tangled = true // there may be a second cycle
-	reply, err := w.db.Interrupt(i, sqlstate)
+	reply, err := w.db.Interrupt(i, cause)
 	if err == nil && reply.Blocked {
-		err = fmt.Errorf("sim: the statement of %s still waits after it was interrupted with %s", w.setup.Actors[i].Name, sqlstate)
+		err = fmt.Errorf("sim: the statement of %s still waits after it was interrupted with %s", w.setup.Actors[i].Name, cause)
 	}
 	w.took(i, kind, false, reply, err)
 }

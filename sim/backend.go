@@ -8,6 +8,9 @@ import (
 	"simrun/model/types"
 )
 
+// StatementTimeout is a cause for Backend.Interrupt: statement_timeout has passed, which is 57014 as a cancel is.
+const StatementTimeout = "statement_timeout"
+
 // Backend executes the requests of sessions. The in-memory Postgres, a real server, and the pair of both in lock-step are
 // backends; a World drives any of them the same way:
 //
@@ -30,9 +33,9 @@ type Backend interface {
 	// Deadlock returns the sessions of a closed wait cycle, or none.
 	Deadlock() []int
 	// Interrupt ends the blocked statement of a session with the SQLSTATE: 40P01 (deadlock victim), 55P03 (lock_timeout),
-	// 57014 (cancel). It returns the error reply; other sessions may be woken by it. A session's own lock_timeout never
-	// ends a wait: the schedule says when it does.
-	Interrupt(session int, sqlstate string) (Reply, error)
+	// 57014 (cancel), or for the cause StatementTimeout. It returns the error reply; other sessions may be woken by it. A
+	// session's own timeouts never end a wait: the schedule says when they do.
+	Interrupt(session int, cause string) (Reply, error)
 	// SetNow sets the simulated time that now(), clock_timestamp() and pg_stat_activity answer from.
 	SetNow(t time.Time) error
 	// Query runs a read-only query as the superuser on committed data, outside of every session.

@@ -16,12 +16,13 @@ const (
 	faultConnLost
 	faultCancel
 	faultLockTimeout
+	faultStatementTimeout
 	faultSerialization
 	faultKinds
 )
 
 func (f *Faults) budget(k fault) int {
-	return [faultKinds]int{f.Crash, f.CommitUnknown, f.ConnLost, f.Cancel, f.LockTimeout, f.Serialization}[k]
+	return [faultKinds]int{f.Crash, f.CommitUnknown, f.ConnLost, f.Cancel, f.LockTimeout, f.StatementTimeout, f.Serialization}[k]
 }
 
 func (w *World) mayFail(k fault) bool { return w.used[k] < w.budgets[k] }
@@ -90,34 +91,41 @@ func (s *System) Choices(w *World, buf []scheduler.Choice) []scheduler.Choice {
 	return buf
 }
 
-// victims are the ways out of a closed cycle: a deadlock victim, or a lock_timeout that is over first.
+// victims are the ways out of a closed cycle: a deadlock victim, or a timeout that is over first.
 func (w *World) victims(buf []scheduler.Choice) []scheduler.Choice {
 	for _, i := range w.cycle {
-		if w.actors[i].at.ask.lockTimeout != timeoutShort { // its lock_timeout is over before it looks for a deadlock
+		if !w.actors[i].at.ask.bounded() { // otherwise its timeout is over before it looks for a deadlock
 			buf = append(buf, imposed(i, StepVictim))
 		}
 	}
 	for _, i := range w.cycle {
-		if w.actors[i].at.ask.lockTimeout != timeoutNone {
-			buf = append(buf, imposed(i, StepLockTimeout))
-		}
+		buf = w.timeouts(buf, i, true, true)
 	}
 	return buf
 }
 
-// cycleYields says that a wait of the closed cycle ends by its lock_timeout, if nothing comes before.
-func (w *World) cycleYields() bool {
-	return slices.ContainsFunc(w.cycle, func(i int) bool { return w.actors[i].at.ask.lockTimeout == timeoutShort })
+// timeouts are the ways in which the wait of an actor may take too long.
+func (w *World) timeouts(buf []scheduler.Choice, i int, lock, statement bool) []scheduler.Choice {
+	ask := w.actors[i].at.ask
+	if lock && ask.lockTimeout != timeoutNone {
+		buf = append(buf, imposed(i, StepLockTimeout))
+	}
+	if statement && ask.statementTimeout != timeoutNone {
+		buf = append(buf, imposed(i, StepStatementTimeout))
+	}
+	return buf
 }
 
-// giveUps are the waits with a lock_timeout, when nothing else can move: real time would pass.
+// cycleYields says that a wait of the closed cycle ends by its timeout, if nothing comes before.
+func (w *World) cycleYields() bool {
+	return slices.ContainsFunc(w.cycle, func(i int) bool { return w.actors[i].at.ask.bounded() })
+}
+
+// giveUps are the waits with a timeout, when nothing else can move: real time would pass. With a budget they are among the faults.
 func (w *World) giveUps(buf []scheduler.Choice) []scheduler.Choice {
-	if w.mayFail(faultLockTimeout) {
-		return buf // they are among the faults
-	}
 	for i := range w.actors {
-		if a := &w.actors[i]; a.status == blocked && a.at.ask.lockTimeout != timeoutNone {
-			buf = append(buf, imposed(i, StepLockTimeout))
+		if w.actors[i].status == blocked {
+			buf = w.timeouts(buf, i, !w.mayFail(faultLockTimeout), !w.mayFail(faultStatementTimeout))
 		}
 	}
 	return buf
@@ -146,8 +154,8 @@ func (w *World) faults(buf []scheduler.Choice, moving bool) []scheduler.Choice {
 		if (waits || sql && ask.plain) && w.mayFail(faultCancel) {
 			buf = append(buf, imposed(i, StepCancel))
 		}
-		if waits && ask.lockTimeout != timeoutNone && w.mayFail(faultLockTimeout) {
-			buf = append(buf, imposed(i, StepLockTimeout))
+		if waits {
+			buf = w.timeouts(buf, i, w.mayFail(faultLockTimeout), w.mayFail(faultStatementTimeout))
 		}
 		if sql && ask.repeatable && a.tx == 'T' && w.mayFail(faultSerialization) {
 			buf = append(buf, imposed(i, StepSerialization))
@@ -166,7 +174,8 @@ func (w *World) isWoken(i int) bool {
 }
 
 var kindNames = [stepKinds]string{
-	StepRun: "", StepWake: "wake ", StepVictim: "victim ", StepLockTimeout: "lock-timeout ", StepCrash: "crash ",
+	StepRun: "", StepWake: "wake ", StepVictim: "victim ", StepLockTimeout: "lock-timeout ", StepStatementTimeout: "statement-timeout ",
+	StepCrash:         "crash ",
 	StepCommitApplied: "commit-applied ", StepCommitDropped: "commit-dropped ", StepConnLost: "disconnect ",
 	StepCancel: "cancel ", StepSerialization: "serialization-failure ", StepClock: "clock ", StepChoose: "",
 }

@@ -29,13 +29,19 @@ type pending struct {
 	n     int
 
 	// What the session knows when it asks; faults are offered by it.
-	commit      bool    // the statement is the COMMIT of a transaction block
-	plain       bool    // the statement neither begins nor ends a transaction nor sets anything
-	auto        bool    // the statement is a transaction of its own
-	reads       bool    // the statement is a plain SELECT of its own transaction, without function calls
-	repeatable  bool    // REPEATABLE READ or SERIALIZABLE
-	lockTimeout timeout // lock_timeout
-	clock       bool    // the statement asks for the time
+	commit           bool    // the statement is the COMMIT of a transaction block
+	plain            bool    // the statement neither begins nor ends a transaction nor sets anything
+	auto             bool    // the statement is a transaction of its own
+	reads            bool    // the statement is a plain SELECT of its own transaction, without function calls
+	repeatable       bool    // REPEATABLE READ or SERIALIZABLE
+	lockTimeout      timeout // lock_timeout
+	statementTimeout timeout // statement_timeout
+	clock            bool    // the statement asks for the time
+}
+
+// bounded says that a wait of the statement is over before the server looks for a deadlock.
+func (p *pending) bounded() bool {
+	return p.lockTimeout == timeoutShort || p.statementTimeout == timeoutShort
 }
 
 // same says that two requests of an actor are equal, as they must be when it has observed the same.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,15 +33,18 @@ func twoRows(aFirst ...string) *Setup {
 	}
 }
 
-// TestLockTimeoutIsNoVictim: whoever waits under a lock_timeout shorter than deadlock_timeout gives up before it looks for a
+// TestTimeoutIsNoVictim: whoever waits under a timeout shorter than deadlock_timeout gives up before it looks for a
 // deadlock. The other may still look at that moment, and then says so.
-func TestLockTimeoutIsNoVictim(t *testing.T) {
+func TestTimeoutIsNoVictim(t *testing.T) {
 	for set, want := range map[string][]string{
 		"SET LOCAL lock_timeout = '10ms'":                {"victim b", "lock-timeout a"},
 		"SELECT set_config('lock_timeout', '999', true)": {"victim b", "lock-timeout a"},
 		"SET LOCAL lock_timeout = '2s'":                  {"victim a", "victim b", "lock-timeout a"},
 		"SET LOCAL lock_timeout TO 1000":                 {"victim a", "victim b", "lock-timeout a"},
 		"SET LOCAL lock_timeout = 0":                     {"victim a", "victim b"},
+		"SET LOCAL statement_timeout = '10ms'":           {"victim b", "statement-timeout a"},
+		"SET LOCAL statement_timeout = '2s'":             {"victim a", "victim b", "statement-timeout a"},
+		"SET LOCAL statement_timeout = 0":                {"victim a", "victim b"},
 	} {
 		t.Run(set, func(t *testing.T) {
 			s, w := onModel(t, twoRows(set))
@@ -52,7 +56,7 @@ func TestLockTimeoutIsNoVictim(t *testing.T) {
 			}
 			w = take(t, s, w, "victim b")
 			for _, step := range w.Trace().Steps {
-				if got := step.Yielding; got != (step.Kind == StepVictim && len(want) == 2 && want[1] == "lock-timeout a") {
+				if got := step.Yielding; got != (step.Kind == StepVictim && len(want) == 2 && strings.HasSuffix(want[1], "-timeout a")) {
 					t.Errorf("%s: Yielding is %v", step.Name, got)
 				}
 			}

@@ -153,7 +153,7 @@ func (w *World) stepKey(i int, kind StepKind, eager, changed bool) uint64 {
 	switch asked := w.asked; {
 	case asked == nil:
 	case asked.kind == askSQL:
-		h = mix(h, asked.req.hash^uint64(asked.lockTimeout))
+		h = mix(h, asked.req.hash^uint64(asked.lockTimeout)^uint64(asked.statementTimeout)<<2)
 	case kind == StepChoose:
 		h = hashString(mix(h, uint64(w.chosen)), asked.name)
 	}

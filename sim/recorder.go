@@ -88,7 +88,7 @@ func (w *World) watch(i int, kind StepKind, eager bool, reply *Reply, events []E
 	switch {
 	case w.asked == nil:
 	case w.asked.kind == askSQL:
-		s.SQL, s.Args, s.Bounded, s.Acquired = w.asked.req.SQL, w.asked.req.Args, w.asked.lockTimeout == timeoutShort, w.acquired
+		s.SQL, s.Args, s.Bounded, s.Acquired = w.asked.req.SQL, w.asked.req.Args, w.asked.bounded(), w.acquired
 	case kind == StepChoose:
 		s.Name = w.chooseName(i, w.asked, w.chosen)
 	}

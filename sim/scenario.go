@@ -104,7 +104,9 @@ type Faults struct {
 	ConnLost      int // the connection is lost before the server acts on a statement
 	Cancel        int // a statement is cancelled, 57014
 	LockTimeout   int // a wait with lock_timeout set gives up, 55P03; without this budget such waits give up only when nothing else can move
-	Serialization int // a statement in a REPEATABLE READ or SERIALIZABLE transaction fails with 40001
+	// a wait with statement_timeout set gives up, 57014; without this budget likewise
+	StatementTimeout int
+	Serialization    int // a statement in a REPEATABLE READ or SERIALIZABLE transaction fails with 40001
 }
 
 // InvariantKind says when an invariant is checked.

@@ -134,7 +134,7 @@ func (s *session) request(ctx context.Context, sql string, args []any) (*Result,
 	o := s.co.ask(&pending{
 		kind: askSQL, req: req,
 		commit: stmt == stmtCommit && s.tx == 'T', plain: stmt == stmtOther, auto: s.tx == 'I' && stmt == stmtOther, reads: s.tx == 'I' && onlyReads(sql),
-		repeatable: s.settings.repeatable(), lockTimeout: s.settings.lockTimeout(), clock: asksTime(sql),
+		repeatable: s.settings.repeatable(), lockTimeout: s.settings.lock.local, statementTimeout: s.settings.statement.local, clock: asksTime(sql),
 	})
 	if o.kind == obsLost {
 		s.conn++

@@ -67,28 +67,41 @@ func firstWord(sql string) (word, rest string) {
 	return strings.ToLower(sql[:i]), sql[i:]
 }
 
-// settings are the two session settings by which the world offers faults: is a wait bounded by lock_timeout, and can a
-// statement fail with 40001. Each has a value of the session and one of the current transaction.
+// settings are the session settings by which the world offers faults: is a wait bounded by lock_timeout or statement_timeout,
+// and can a statement fail with 40001. Each has a value of the session and one of the current transaction.
 type settings struct {
-	timeoutSession, timeoutLocal timeout
-	isoSession, isoLocal         bool
+	lock, statement      scoped
+	isoSession, isoLocal bool
 }
 
-func (g *settings) repeatable() bool     { return g.isoLocal }
-func (g *settings) lockTimeout() timeout { return g.timeoutLocal }
+// scoped is a timeout of the session and of the current transaction.
+type scoped struct{ session, local timeout }
+
+func (g *settings) repeatable() bool { return g.isoLocal }
+
+// timeout finds a timeout by its name.
+func (g *settings) timeout(name string) *scoped {
+	switch name {
+	case "lock_timeout":
+		return &g.lock
+	case "statement_timeout":
+		return &g.statement
+	}
+	return nil
+}
 
 // connect gives the settings of a new connection.
 func (g *settings) connect(spec *ActorSpec) {
 	*g = settings{}
 	for _, s := range spec.Settings {
-		switch strings.ToLower(s[0]) {
-		case "lock_timeout":
-			g.timeoutSession = timeoutOf(s[1])
-		case "default_transaction_isolation":
+		name := strings.ToLower(s[0])
+		if t := g.timeout(name); t != nil {
+			t.session = timeoutOf(s[1])
+		} else if name == "default_transaction_isolation" {
 			g.isoSession = isRepeatable(s[1])
 		}
 	}
-	g.timeoutLocal, g.isoLocal = g.timeoutSession, g.isoSession
+	g.begin()
 }
 
 // after takes in a statement that has been answered; before and now are the transaction states around it.
@@ -105,24 +118,33 @@ func (g *settings) after(stmt stmtClass, sql string, before, now byte, ok bool) 
 		}
 	}
 	if before != 'I' && now == 'I' {
-		g.timeoutLocal, g.isoLocal = g.timeoutSession, g.isoSession
+		g.begin()
 	}
+}
+
+// begin gives a new transaction the session's values.
+func (g *settings) begin() {
+	g.lock.local, g.statement.local, g.isoLocal = g.lock.session, g.statement.session, g.isoSession
 }
 
 // set takes in SET and set_config of what is tracked. A SET that its transaction rolls back is taken as made: it can only
 // offer a fault too many, which the actor's SQL did ask for.
 func (g *settings) set(low string, idle bool) {
-	switch {
-	case strings.Contains(low, "lock_timeout"):
-		_, value, _ := strings.Cut(low, "lock_timeout")
-		on := timeoutOf(value)
+	for _, name := range []string{"lock_timeout", "statement_timeout"} {
+		_, value, found := strings.Cut(low, name)
+		if !found {
+			continue
+		}
+		t, on := g.timeout(name), timeoutOf(value)
 		local := strings.Contains(low, "local") || strings.Contains(value, "true")
 		if !local {
-			g.timeoutSession = on
+			t.session = on
 		}
 		if !local || !idle {
-			g.timeoutLocal = on
+			t.local = on
 		}
+	}
+	switch {
 	case strings.Contains(low, "default_transaction_isolation"), strings.Contains(low, "session characteristics"):
 		g.isoSession = isRepeatable(low)
 		if idle {
@@ -138,7 +160,7 @@ func isRepeatable(s string) bool {
 	return strings.Contains(s, "repeatable read") || strings.Contains(s, "serializable")
 }
 
-// timeout is what a value of lock_timeout means beside deadlock_timeout, which is a second unless somebody sets it: a wait
+// timeout is what a value of a timeout means beside deadlock_timeout, which is a second unless somebody sets it: a wait
 // that ends before the server looks for a deadlock is never the deadlock's victim.
 type timeout uint8
 
@@ -150,7 +172,7 @@ const (
 
 var timeoutValue = regexp.MustCompile(`(\d+(?:\.\d+)?)\s*(us|ms|s|min|h|d)?\b`)
 
-// timeoutUnits are those of the server's settings; lock_timeout's own is the millisecond.
+// timeoutUnits are those of the server's settings; the timeouts' own is the millisecond.
 var timeoutUnits = map[string]time.Duration{"us": time.Microsecond, "": time.Millisecond, "ms": time.Millisecond, "s": time.Second,
 	"min": time.Minute, "h": time.Hour, "d": 24 * time.Hour}
 

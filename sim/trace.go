@@ -26,18 +26,19 @@ type StepKind int32
 
 // The kinds of steps.
 const (
-	StepRun           StepKind = iota // the actor's next request
-	StepWake                          // a woken session goes on
-	StepVictim                        // the session loses a deadlock: 40P01
-	StepLockTimeout                   // a blocked statement gives up: 55P03
-	StepCrash                         // the actor's process dies between two statements
-	StepCommitApplied                 // COMMIT is applied, its answer is lost with the connection
-	StepCommitDropped                 // the connection is lost before COMMIT is applied
-	StepConnLost                      // the connection is lost before the server acts on the statement
-	StepCancel                        // the statement is cancelled: 57014
-	StepSerialization                 // the statement fails with 40001
-	StepClock                         // the clock advances to the next sleeper's time
-	StepChoose                        // a value for Choose
+	StepRun              StepKind = iota // the actor's next request
+	StepWake                             // a woken session goes on
+	StepVictim                           // the session loses a deadlock: 40P01
+	StepLockTimeout                      // a blocked statement gives up: 55P03
+	StepStatementTimeout                 // a blocked statement has taken too long: 57014
+	StepCrash                            // the actor's process dies between two statements
+	StepCommitApplied                    // COMMIT is applied, its answer is lost with the connection
+	StepCommitDropped                    // the connection is lost before COMMIT is applied
+	StepConnLost                         // the connection is lost before the server acts on the statement
+	StepCancel                           // the statement is cancelled: 57014
+	StepSerialization                    // the statement fails with 40001
+	StepClock                            // the clock advances to the next sleeper's time
+	StepChoose                           // a value for Choose
 
 	stepKinds = int(iota)
 )
@@ -70,7 +71,7 @@ type Step struct {
 	Versions RowVersions
 	// Acquired are the locks that the session acquired in this step, in order, when the backend tells them.
 	Acquired []Lock
-	// Bounded is true when a lock_timeout below a second was set for the statement: its waits end by themselves, and before
+	// Bounded is true when a lock_timeout or statement_timeout below a second was set for the statement: its waits end by themselves, and before
 	// the server looks for a deadlock.
 	Bounded bool
 	// Yielding is true when the step is a deadlock's victim and another wait of the cycle was Bounded. On a server that wait

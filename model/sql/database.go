@@ -145,26 +145,27 @@ func (d *Database) Deadlock() []int {
 	return out
 }
 
-// interruptMessages are the messages of the errors that end a wait from outside.
-var interruptMessages = map[string]string{
-	"40P01": "deadlock detected",
-	"55P03": "canceling statement due to lock timeout",
-	"57014": "canceling statement due to user request",
-	"57P01": "terminating connection due to administrator command",
-	"25P03": "terminating connection due to idle-in-transaction timeout",
+// interruptions are the errors that end a wait from outside, by cause.
+var interruptions = map[string]struct{ code, message string }{
+	"40P01":             {"40P01", "deadlock detected"},
+	"55P03":             {"55P03", "canceling statement due to lock timeout"},
+	"57014":             {"57014", "canceling statement due to user request"},
+	"statement_timeout": {"57014", "canceling statement due to statement timeout"},
+	"57P01":             {"57P01", "terminating connection due to administrator command"},
+	"25P03":             {"25P03", "terminating connection due to idle-in-transaction timeout"},
 }
 
 // Interrupt makes the wait of a blocked session fail with an error, which a PL/pgSQL block may catch; the statement then goes
 // on to its end or to its next wait.
-func (d *Database) Interrupt(i int, sqlstate string) Reply {
+func (d *Database) Interrupt(i int, cause string) Reply {
 	s := d.session(i)
 	d.startStep()
-	msg, ok := interruptMessages[sqlstate]
+	e, ok := interruptions[cause]
 	if !ok {
-		msg = "canceling statement due to user request"
+		e.code, e.message = cause, "canceling statement due to user request"
 	}
-	err := types.NewError(sqlstate, msg)
-	switch sqlstate {
+	err := types.NewError(e.code, e.message)
+	switch e.code {
 	case "40P01":
 		err.Hint = "See server log for query details."
 	case "57P01", "25P03":

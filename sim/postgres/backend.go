@@ -373,14 +373,14 @@ func cycle(edges map[int][]int) []int {
 }
 
 // Interrupt ends the blocked statement of a session. A deadlock's victim is let go and finds the deadlock itself; the other
-// errors are those of a cancelled statement, under the SQLSTATE asked for, since the server's own timers are off.
-func (b *Backend) Interrupt(index int, sqlstate string) (sim.Reply, error) {
+// errors are those of a cancelled statement, under the cause asked for, since the server's own timers are off.
+func (b *Backend) Interrupt(index int, cause string) (sim.Reply, error) {
 	s := b.session(index)
 	if s == nil || !s.waits {
 		return sim.Reply{}, fmt.Errorf("session %d does not wait", index)
 	}
-	if sqlstate != "40P01" {
-		s.failed = sqlstate
+	if cause != "40P01" {
+		s.failed = cause
 		if err := b.interrupt(s); err != nil {
 			return sim.Reply{}, err
 		}

@@ -224,7 +224,10 @@ func TestDeadlockVictimIsChosen(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	b := backend(t, accounts, "INSERT INTO a VALUES (1, 10, '')", 2)
 	expect(t, do(t, b, 0, "BEGIN; LOCK TABLE a"), "BEGIN; LOCK TABLE T")
-	for code, message := range map[string]string{"55P03": "canceling statement due to lock timeout", "57014": "canceling statement due to user request"} {
+	for cause, message := range map[string]string{"55P03": "55P03 canceling statement due to lock timeout",
+		"57014": "57014 canceling statement due to user request", sim.StatementTimeout: "57014 canceling statement due to statement timeout"} {
+		expect(t, do(t, b, 1, "SET statement_timeout = '1ms'"), "SET I")
+
 		expect(t, do(t, b, 1, "BEGIN; SET LOCAL lock_timeout = '1ms'"), "BEGIN; SET T")
 		expect(t, do(t, b, 1, "SELECT set_config('lock_timeout', '1s', true)"), "SELECT 1 (1s) T")
 		expect(t, do(t, b, 1, "SELECT * FROM a"), "blocked by [0]")
@@ -232,11 +235,11 @@ func TestInterrupt(t *testing.T) {
 		if w := b.Woken(nil); len(w) != 0 {
 			t.Fatal("woken:", w)
 		}
-		r, err := b.Interrupt(1, code)
+		r, err := b.Interrupt(1, cause)
 		if err != nil {
 			t.Fatal(err)
 		}
-		expect(t, r, code+" "+message+" E")
+		expect(t, r, message+" E")
 		expect(t, do(t, b, 1, "ROLLBACK"), "ROLLBACK I")
 	}
 }
@@ -410,4 +413,28 @@ func contend(t testing.TB, b sim.Backend, seed uint64) (trace []string) {
 	res, err := b.Query("SELECT * FROM a ORDER BY 1, 2")
 	note("final", -1, sim.Reply{Result: res}, err)
 	return trace
+}
+
+// TestStatementTimeoutInLockstep: statement_timeout fires when the schedule says so, and model and server say the same.
+func TestStatementTimeoutInLockstep(t *testing.T) {
+	s, err := testServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.NewPair(&sim.Setup{Schema: accounts, Seed: "INSERT INTO a VALUES (1, 10, 'x')"}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Shutdown() })
+	openAll(t, p, 2)
+	expect(t, do(t, p, 0, "BEGIN; UPDATE a SET v = 11"), "BEGIN; UPDATE 1 T")
+	expect(t, do(t, p, 1, "SET statement_timeout = '5ms'"), "SET I")
+	expect(t, do(t, p, 1, "BEGIN; SAVEPOINT s"), "BEGIN; SAVEPOINT T")
+	expect(t, do(t, p, 1, "UPDATE a SET v = 12"), "blocked by [0]")
+	r, err := p.Interrupt(1, sim.StatementTimeout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, r, "57014 canceling statement due to statement timeout E")
+	expect(t, do(t, p, 1, "ROLLBACK TO s; SELECT v FROM a"), "ROLLBACK; SELECT 1 (10) T")
 }

@@ -22,7 +22,7 @@ type session struct {
 	busy   bool   // a request is in flight
 	waits  bool   // ... and it waits for a lock
 	held   bool   // ... and its backend is stopped with SIGSTOP
-	failed string // SQLSTATE that a cancel request stands for, "" otherwise
+	failed string // cause that a cancel request stands for, "" otherwise
 
 	prepared map[string]*statement
 	serial   int // names of prepared statements are never used twice
@@ -248,7 +248,8 @@ func (a *answer) finish(tag string) {
 // reply is the answer, once it is complete.
 func (s *session) reply() sim.Reply {
 	if s.ans.err != nil && s.failed != "" && s.ans.err.Code == "57014" {
-		s.ans.err = &types.Error{Code: s.failed, Severity: "ERROR", Message: interruptions[s.failed]}
+		e := interruptions[s.failed]
+		s.ans.err = &types.Error{Code: e.code, Severity: "ERROR", Message: e.message}
 	}
 	return sim.Reply{Result: s.ans.first, Err: s.ans.err, Tx: s.w.Tx}
 }

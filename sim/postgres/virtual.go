@@ -133,9 +133,10 @@ func virtualTimeouts(sql string) string {
 	})
 }
 
-// interruptions are the messages of the errors that Interrupt can give.
-var interruptions = map[string]string{
-	"40P01": "deadlock detected",
-	"55P03": "canceling statement due to lock timeout",
-	"57014": "canceling statement due to user request",
+// interruptions are the errors that Interrupt can give, by cause.
+var interruptions = map[string]struct{ code, message string }{
+	"40P01":              {"40P01", "deadlock detected"},
+	"55P03":              {"55P03", "canceling statement due to lock timeout"},
+	"57014":              {"57014", "canceling statement due to user request"},
+	sim.StatementTimeout: {"57014", "canceling statement due to statement timeout"},
 }

@@ -192,7 +192,7 @@ func (e *emitter) step(k int) error {
 			return fmt.Errorf("%s is the victim of a deadlock, and does not wait", s.Name)
 		}
 		e.deadlock(a.waits)
-	case sim.StepLockTimeout:
+	case sim.StepLockTimeout, sim.StepStatementTimeout:
 		e.mark(a.waits, "*")
 		e.sync = s.Actor + 1
 	case sim.StepCancel, sim.StepSerialization:

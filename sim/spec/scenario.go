@@ -143,8 +143,12 @@ func (sel *Selection) setup() (*sim.Setup, error) {
 		a := sessionActor{before: sess.Setup, after: sess.Teardown}
 		for _, s := range sel.Steps[i] {
 			a.steps = append(a.steps, s.SQL)
-			if strings.Contains(strings.ToLower(s.SQL+sess.Setup), "lock_timeout") {
+			low := strings.ToLower(s.SQL + sess.Setup)
+			if strings.Contains(low, "lock_timeout") {
 				out.Faults.LockTimeout++
+			}
+			if strings.Contains(low, "statement_timeout") {
+				out.Faults.StatementTimeout++
 			}
 		}
 		steps += len(a.steps)
