@@ -12,8 +12,8 @@ func fastCall(e *callExpr, sh *shape) evalFn {
 	name := e.fn.name
 	switch {
 	case wholeNumber(lk) && wholeNumber(rk):
-		if name == "+" && lk == types.Int8 && isInt(rk) && e.fn.ret.Kind == types.Int8 {
-			return fastSum(e, sh)
+		if (name == "+" || name == "-") && isInt(lk) && isInt(rk) && isInt(e.fn.ret.Kind) {
+			return fastSum(e, sh, name == "-")
 		}
 		if e.fn.ret == boolType {
 			return fastCompare(e, sh)
@@ -84,19 +84,23 @@ func fastCompare(e *callExpr, sh *shape) evalFn {
 	}
 }
 
-func fastSum(e *callExpr, sh *shape) evalFn {
-	both, null := sides(e, sh), types.Null(e.fn.ret)
+// fastSum adds or subtracts integers, whose type the operator's result has.
+func fastSum(e *callExpr, sh *shape, minus bool) evalFn {
+	both, ret := sides(e, sh), e.fn.ret
+	null := types.Null(ret)
 	return func(f *frame) (types.Value, error) {
 		a, b, ok, err := both(f)
 		if !ok || err != nil {
 			return null, err
 		}
-		s := a.N + b.N
-		if b.N != 0 && (s > a.N) != (b.N > 0) {
-			return null, types.OutOfRange(types.Type{Kind: types.Int8})
+		s, up := a.N+b.N, b.N > 0
+		if minus {
+			s, up = a.N-b.N, b.N < 0
 		}
-		a.N = s
-		return a, nil
+		if b.N != 0 && (s > a.N) != up {
+			return null, types.OutOfRange(ret)
+		}
+		return types.FitInt(ret.Kind, s)
 	}
 }
 

@@ -12,6 +12,13 @@ func TestFastCallsAgree(t *testing.T) {
 	for _, n := range []int64{-1 << 63, -1 << 31, -1, 0, 1, 7, 1 << 31, 1<<63 - 1} {
 		ints = append(ints, types.NewInt8(n))
 	}
+	var small []types.Value // of the smaller types, which go together
+	for _, n := range []int64{-1 << 31, -1 << 15, -1, 0, 1, 1<<15 - 1, 1<<31 - 1} {
+		small = append(small, types.NewInt(types.Int4, n))
+		if n == int64(int16(n)) {
+			small = append(small, types.NewInt(types.Int2, n))
+		}
+	}
 	texts := []types.Value{types.Null(types.Of(types.Text)), types.NewText(""), types.NewText("a"), types.NewText("b"), types.NewText("ab")}
 	fast := 0
 	check := func(op string, vals []types.Value) {
@@ -33,18 +40,20 @@ func TestFastCallsAgree(t *testing.T) {
 				if x.Valid && y.Valid {
 					want, werr = call.fn.eval(&frame{run: &run{}}, []types.Value{x, y})
 				}
-				if (gerr == nil) != (werr == nil) || gerr == nil && (got.Valid != want.Valid || got.N != want.N) {
+				if (gerr == nil) != (werr == nil) || gerr == nil && (got.Valid != want.Valid || got.N != want.N || got.T.Kind != want.T.Kind) ||
+					gerr != nil && gerr.Error() != werr.Error() {
 					t.Errorf("%v %s %v: fast %v %v, built in %v %v", x, op, y, got, gerr, want, werr)
 				}
 			}
 		}
 	}
-	for _, op := range []string{"=", "<>", "<", "<=", ">", ">=", "+"} {
+	for _, op := range []string{"=", "<>", "<", "<=", ">", ">=", "+", "-"} {
 		check(op, ints)
+		check(op, small)
 	}
 	check("=", texts)
 	check("<>", texts)
-	if fast < 500 {
+	if fast < 1500 {
 		t.Errorf("only %d calls were fast", fast)
 	}
 }
