@@ -259,6 +259,9 @@ func (rn *run) Signal(int32, bool) (bool, error) {
 
 // LookupRegclass is to_regclass and the input of regclass.
 func (rn *run) LookupRegclass(name string, missingOK bool) (int64, bool, error) {
+	if _, number := allDigits(name); missingOK && (number || name == "-") {
+		return 0, false, nil // to_regclass takes names only
+	}
 	v, err := rn.d.catalog(rn.s).regclass(name)
 	if err != nil {
 		if missingOK {

@@ -153,12 +153,12 @@ func (d *Database) relByID(id storage.TableID) *Relation {
 
 // regclass reads a regclass.
 func (c *catalog) regclass(text string) (types.Value, error) {
+	if n, ok := allDigits(text); ok || text == "-" {
+		return types.NewInt(types.Regclass, n), nil
+	}
 	schema, name, err := splitName(text)
 	if err != nil {
 		return types.Value{}, err
-	}
-	if n, ok := allDigits(text); ok {
-		return types.NewInt(types.Regclass, n), nil
 	}
 	r, err := c.relation(schema, name)
 	if err != nil {

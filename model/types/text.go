@@ -32,7 +32,12 @@ func Parse(s string, t Type) (Value, error) {
 		return parseInt(s, t, 32)
 	case Int8:
 		return parseInt(s, t, 64)
-	case OID, Regclass, Regtype:
+	case OID:
+		return parseOID(s, t)
+	case Regclass, Regtype:
+		if s == "-" { // how the number 0 prints
+			return NewInt(t.Kind, 0), nil
+		}
 		return parseOID(s, t)
 	case XID8:
 		n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 64)
