@@ -21,7 +21,7 @@ func New() *DB { return &DB{db: sql.NewDatabase()} }
 
 // SequentialScans makes SERIALIZABLE transactions conflict by table, as on a server with enable_indexscan and its like off;
 // otherwise those that look rows up by key conflict by key, as on one with indexes of many pages.
-func (d *DB) SequentialScans() { d.db.SequentialScans() }
+func (d *DB) SequentialScans(on bool) { d.db.SequentialScans(on) }
 
 // ServerVersion says which server to be like where they differ, as server_version_num gives it. Without it the database is like
 // PostgreSQL 15. What differs: from 17 on NOWAIT, SKIP LOCKED and the pg_try_ functions get a lock when the only ones in their way

@@ -47,6 +47,10 @@ func NewModel(setup *Setup) (Backend, error) {
 // ServerVersion says which server to be like, as server_version_num.
 func (b *modelBackend) ServerVersion(version int) { b.db.ServerVersion(version) }
 
+// SequentialScans says whether SERIALIZABLE remembers reads by table, as under sessions that are told to use no indexes, which a
+// model is made with, or look-ups by key, as where the server's planner is free.
+func (b *modelBackend) SequentialScans(on bool) { b.db.SequentialScans(on) }
+
 // around is the part of a script near a position: an error in a schema of many pages is found by it.
 func around(sql string, position int) string {
 	runes := []rune(sql)

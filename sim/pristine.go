@@ -39,7 +39,7 @@ func begun(setup *Setup) (beginning, error) {
 	if !ok {
 		at.db = model.New()
 		at.db.SetNow(Epoch)
-		at.db.SequentialScans() // as the sessions on a server are told, so that rows are locked in a known order
+		at.db.SequentialScans(true) // as the sessions on a server are told, so that rows are locked in a known order
 		at.session = at.db.Open("")
 		if err := at.script("schema", setup.Schema); err != nil {
 			return at, err

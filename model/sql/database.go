@@ -49,7 +49,7 @@ func (d *Database) Clone() *Database {
 }
 
 // SequentialScans makes SERIALIZABLE remember what was read by table, as a server does that is told to use no indexes.
-func (d *Database) SequentialScans() { d.st.SequentialScans() }
+func (d *Database) SequentialScans(on bool) { d.st.SequentialScans(on) }
 
 // ServerVersion says which server to be like where they differ, as server_version_num.
 func (d *Database) ServerVersion(version int) { d.st.ServerVersion(version) }

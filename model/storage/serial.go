@@ -58,7 +58,7 @@ type serItem struct {
 }
 
 // SequentialScans makes SERIALIZABLE remember reads by table, also where a row is looked up by its key.
-func (st *State) SequentialScans() { st.sequential = true }
+func (st *State) SequentialScans(on bool) { st.sequential = on }
 
 func (a serItem) meets(b serItem) bool { return a.rel == b.rel && (a.index < 0 || a == b) }
 

@@ -30,6 +30,9 @@ func (m *Model) Connect(sessions []string, notice func(session int, text string)
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := db.(interface{ SequentialScans(on bool) }); ok {
+		p.SequentialScans(false) // isolationtester leaves the planner free
+	}
 	m.db, m.notice = db, notice
 	m.conns = make([]*modelConn, len(sessions))
 	list := make([]Conn, len(sessions))
