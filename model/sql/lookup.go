@@ -220,6 +220,9 @@ func splitName(text string) (schema, name string, err error) {
 
 // relationName is a relation's name as regclass prints it: qualified when the search path does not find it.
 func (c *catalog) relationName(oid int64) string {
+	if oid == 0 {
+		return "-"
+	}
 	r := c.byOID(oid)
 	if r == nil {
 		return types.NewInt8(oid).Text()
