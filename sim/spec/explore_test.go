@@ -74,6 +74,9 @@ func TestExploreFindsWhatIsolationtesterDoes(t *testing.T) {
 		if strings.HasPrefix(name, "deadlock-victim") || strings.HasPrefix(name, "lock-order") {
 			continue // Explore lets either session be the victim, the runner the one that the file says
 		}
+		if strings.HasPrefix(name, "key-reads-serializable") {
+			continue // Explore's sessions use no indexes, so that SERIALIZABLE fails there in more orders
+		}
 		t.Run(name, func(t *testing.T) {
 			want := map[string]bool{}
 			all := &Spec{Setups: sel.Spec.Setups, Teardown: sel.Spec.Teardown}
