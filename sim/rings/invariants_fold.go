@@ -36,6 +36,7 @@ type pins struct {
 	folds  [maxActors]int64 // when the actor's fold began
 	clear  [maxActors]bool  // nobody could pin when it began, nor since
 	inTx   [maxActors]bool  // the actor is in a transaction
+	began  [maxActors]int64 // since when
 	pinned [maxActors]bool  // a genuine pin was there when it began, and has been since
 	strict bool             // judge StandDown; otherwise FoldProgress
 }
@@ -51,10 +52,10 @@ func (p *pins) genuine(now int64) bool {
 }
 
 // mayPin says whether anyone but the actor could pin the horizon now: whoever is in a transaction may idle there with a write
-// xid, except a reader whose snapshot is young.
+// xid, except a reader whose transaction is young: the probe knows when transactions began, not when they took their snapshots.
 func (p *pins) mayPin(now int64, but int) bool {
 	for i := range p.inTx {
-		young := p.since[i] > 0 && now-p.since[i] <= pinAge
+		young := p.since[i] > 0 && now-p.began[i] <= pinAge
 		if i != but && p.inTx[i] && !young {
 			return true
 		}
@@ -72,6 +73,9 @@ func (p *pins) Step(s *sim.Step) (sim.Monitor, string) {
 	}
 	if s.Actor >= 0 && s.Actor < maxActors && s.Reply.Tx != 0 {
 		next.inTx[s.Actor] = !ended(s)
+	}
+	if s.Actor >= 0 && s.Actor < maxActors && next.inTx[s.Actor] != p.inTx[s.Actor] {
+		next.began[s.Actor] = now * int64(b2i(next.inTx[s.Actor]))
 	}
 	for _, e := range s.Events {
 		switch v := e.Value.(type) {
@@ -111,7 +115,7 @@ func (p *pins) Step(s *sim.Step) (sim.Monitor, string) {
 func (p *pins) Hash() uint64 {
 	h := uint64(7)
 	for i := range p.since {
-		for _, v := range []uint64{uint64(p.since[i]), uint64(p.folds[i]), uint64(b2i(p.clear[i])), uint64(b2i(p.inTx[i])), uint64(b2i(p.pinned[i]))} {
+		for _, v := range []uint64{uint64(p.since[i]), uint64(p.folds[i]), uint64(b2i(p.clear[i])), uint64(p.began[i]), uint64(b2i(p.pinned[i]))} {
 			h = (h ^ v) * 0x9e3779b97f4a7c15
 			h ^= h >> 31
 		}

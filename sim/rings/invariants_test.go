@@ -182,6 +182,10 @@ func TestMonitorsFire(t *testing.T) {
 		{"rings/fold", "FoldProgress", []*sim.Step{
 			{Actor: 1, Reply: reply('T')}, {Actor: 0, Events: told(noteFold, micro(1)), Reply: reply('I'), Now: at(1)}, outcome(0, Outcome{Kind: SkippedPinned}),
 			{Actor: 1, Reply: reply('I')}, {Actor: 0, Events: told(noteFold, micro(2)), Reply: reply('I'), Now: at(2)}, outcome(0, Outcome{Kind: SkippedPinned})}},
+		{"rings/fold", "FoldProgress", []*sim.Step{ // a transaction that began long ago pins, although its snapshot is young
+			{Actor: 1, Reply: reply('T'), Now: at(0)}, {Actor: 1, Events: told(notePin, micro(20)), Reply: reply('T'), Now: at(20)},
+			{Actor: 0, Events: told(noteFold, micro(20)), Reply: reply('I'), Now: at(20)}, outcome(0, Outcome{Kind: SkippedPinned}),
+			{Actor: 1, Reply: reply('I'), Now: at(21)}, {Actor: 0, Events: told(noteFold, micro(21)), Reply: reply('I'), Now: at(21)}, outcome(0, Outcome{Kind: SkippedPinned})}},
 		{"rings/autoflip", "AutoStable", []*sim.Step{
 			{Actor: 0, Events: told(noteFleet, fleetSeen{micro(0), true}), Now: at(0)}, {Actor: 0, Events: told(noteFleet, fleetSeen{At: -1}), Now: at(60)},
 			outcome(0, Outcome{Kind: Flipped})}},
