@@ -21,7 +21,7 @@ type Event struct {
 	Value any
 }
 
-// StepKind says what a step is. The values are the kinds of scheduler choices and appear in no file: names do.
+// StepKind says what a step is. The values are the kinds of scheduler choices. Digests in failure files depend on them: new ones come last.
 type StepKind int32
 
 // The kinds of steps.
@@ -30,7 +30,6 @@ const (
 	StepWake                             // a woken session goes on
 	StepVictim                           // the session loses a deadlock: 40P01
 	StepLockTimeout                      // a blocked statement gives up: 55P03
-	StepStatementTimeout                 // a blocked statement has taken too long: 57014
 	StepCrash                            // the actor's process dies between two statements
 	StepCommitApplied                    // COMMIT is applied, its answer is lost with the connection
 	StepCommitDropped                    // the connection is lost before COMMIT is applied
@@ -39,6 +38,7 @@ const (
 	StepSerialization                    // the statement fails with 40001
 	StepClock                            // the clock advances to the next sleeper's time
 	StepChoose                           // a value for Choose
+	StepStatementTimeout                 // a blocked statement has taken too long: 57014
 
 	stepKinds = int(iota)
 )
