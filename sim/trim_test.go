@@ -1,8 +1,11 @@
 package sim_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -19,7 +22,7 @@ func TestTrimmedRunsAreTheSame(t *testing.T) {
 		scenario, variant string
 		keep              int64
 		shares            bool
-	}{{"postings/claim", "seed", 1500, true}, {"rings/flip", "", 200, false}, {"postings/freeze", "seed", 800, true}} {
+	}{{"postings/claim", "seed", 1500, true}, {"rings/flip", "", 200, false}, {"postings/freeze", "seed", 800, true}, {"rings/gate", "", 1500, false}} {
 		for _, record := range []bool{false, true} {
 			runner := func(share bool) (*sim.System, *scheduler.Runner[*sim.World]) {
 				setup, _, err := sim.Instance{Scenario: c.scenario, Variant: c.variant}.Build(1)
@@ -67,6 +70,39 @@ func TestTrimmedRunsAreTheSame(t *testing.T) {
 			}
 			t.Logf("%s: %d of 400 runs broke an invariant; %d kept", c.scenario, found, sim.Kept(sharedSystem))
 		}
+	}
+}
+
+// A request that comes again later is another one, although nothing but the time has changed.
+func TestSharedDatabasesKnowTheTime(t *testing.T) {
+	setup := &sim.Setup{Schema: "CREATE TABLE t ()", Actors: []sim.ActorSpec{{Name: "a", Run: sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+		var times [2]time.Time
+		for i := range times {
+			if err := db.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&times[i]); err != nil {
+				return err
+			}
+			if err := sim.Sleep(ctx, time.Minute); err != nil {
+				return err
+			}
+		}
+		if passed := times[1].Sub(times[0]); passed != time.Minute {
+			return fmt.Errorf("%v have passed", passed)
+		}
+		return nil
+	})}}}
+	db, err := sim.NewModel(setup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := sim.NewSystem(setup, db, sim.Options{Share: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := scheduler.NewRunner(s, scheduler.Random(), scheduler.Limits{Steps: 100})
+	r.Run(1)
+	if done, err := r.State().Done("a"); !done || err != nil {
+		t.Errorf("done %v: %v", done, err)
 	}
 }
 

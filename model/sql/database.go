@@ -101,9 +101,9 @@ func (d *Database) Close(i int) {
 // SetNow sets the simulated time, in microseconds since 2000-01-01 UTC.
 func (d *Database) SetNow(us int64) { d.now = us }
 
-// Fingerprint is the canonical hash of the database and of its sessions.
+// Fingerprint is the canonical hash of the database, of its sessions and of the time: of all that what it will do depends on.
 func (d *Database) Fingerprint() uint64 {
-	h := d.st.Fingerprint()
+	h := mixHash(d.st.Fingerprint(), uint64(d.now))
 	for i, s := range d.sess {
 		if s != nil {
 			h = mixHash(h, uint64(i)+1)

@@ -74,8 +74,30 @@ func (s *session) fingerprint(h uint64) uint64 {
 		h = mixHash(h, uint64(r.at)+7)
 		h = types.HashString(h, r.stmts[r.at].sql)
 		h = hashArgs(h, r.args)
+		h = mixHash(h, uint64(r.started))
+		for _, at := range r.clock {
+			h = mixHash(h, uint64(at))
+		}
+		for _, view := range r.views {
+			h = hashRows(h, view)
+		}
+		for _, res := range []*Result{r.first, r.last} {
+			if res != nil {
+				h = hashRows(h, res.Rows)
+			}
+		}
 	}
 	return mixHash(h, flags)
+}
+
+func hashRows(h uint64, rows [][]types.Value) uint64 {
+	h = mixHash(h, uint64(len(rows)))
+	for _, row := range rows {
+		for _, v := range row {
+			h = types.Hash(h, v)
+		}
+	}
+	return h
 }
 
 // Submit starts a request. Without args it is a simple query, possibly of several statements in one transaction; with args
