@@ -324,9 +324,11 @@ func (h *hooks) lockBefore(f *frame, ref *rowRef, mode storage.RowLock) (att sto
 	return att, att.Outcome != storage.OK, nil
 }
 
-func (h *hooks) hasBefore(op byte, changed func(int) bool) bool {
+// hasBefore says whether the table has such a trigger, be it for columns that the statement does not set (UPDATE OF): a server locks
+// the row, as strongly as the columns in SET demand, before it looks which triggers are meant.
+func (h *hooks) hasBefore(op byte) bool {
 	for _, t := range h.triggers {
-		if t.wants(true, op, changed) {
+		if t.wants(true, op, func(int) bool { return true }) {
 			return true
 		}
 	}
@@ -355,10 +357,10 @@ func (h *hooks) setsColumn(sets []setCol) func(int) bool {
 // beforeUpdate runs BEFORE UPDATE row triggers, after locking the row. A nil row with outcome Updated asks for a re-check, one
 // with another outcome leaves the row alone.
 func (h *hooks) beforeUpdate(f *frame, ref *rowRef, vals []types.Value, sets []setCol) (storage.Attempt, []types.Value, error) {
-	changed := h.setsColumn(sets)
-	if !h.hasBefore('u', changed) {
+	if !h.hasBefore('u') {
 		return storage.Attempt{}, vals, nil
 	}
+	changed := h.setsColumn(sets)
 	var cols []int
 	for i := range h.table.Columns {
 		if changed(i) {
@@ -385,7 +387,7 @@ func (h *hooks) afterUpdate(f *frame, old, row *storage.Row, madeHere bool, sets
 
 // beforeDelete runs BEFORE DELETE row triggers, after locking the row; goOn is false when the row is to be left alone.
 func (h *hooks) beforeDelete(f *frame, ref *rowRef) (att storage.Attempt, goOn bool, err error) {
-	if !h.hasBefore('d', none) {
+	if !h.hasBefore('d') {
 		return storage.Attempt{}, true, nil
 	}
 	att, again, err := h.lockBefore(f, ref, storage.Update)
