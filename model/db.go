@@ -79,7 +79,8 @@ func (d *DB) BlockedBy(session int) []int { return d.db.BlockedBy(session) }
 func (d *DB) Deadlock() []int { return d.db.Deadlock() }
 
 // Interrupt ends the blocked statement of a session with an error: 40P01 (deadlock victim), 55P03 (lock_timeout), 57014
-// (cancelled), 57P01 (terminated), or "statement_timeout", which is 57014 in other words.
+// (cancelled), 57P01 (terminated), or "statement_timeout", which is 57014 in other words. The connection of a session that is not
+// blocked ends with 57P01 or 25P03 (idle_in_transaction_session_timeout): the reply is empty, and the next request is told.
 func (d *DB) Interrupt(session int, cause string) Reply { return d.db.Interrupt(session, cause) }
 
 // postgresEpoch is the zero of Postgres's timestamps.

@@ -99,7 +99,7 @@ func deed(s *sim.Step) string {
 		return "gives up"
 	case sim.StepCrash:
 		return "CRASH"
-	case sim.StepCommitApplied, sim.StepCommitDropped, sim.StepConnLost:
+	case sim.StepCommitApplied, sim.StepCommitDropped, sim.StepConnLost, sim.StepIdleTimeout:
 		return "LOST"
 	case sim.StepCancel:
 		return "CANCEL"

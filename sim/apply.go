@@ -45,6 +45,9 @@ func (s *System) Apply(w *World, c scheduler.Choice) *World {
 			w.used[faultStatementTimeout]++
 		}
 		w.interrupt(i, kind, StatementTimeout)
+	case StepIdleTimeout:
+		w.used[faultIdleTimeout]++
+		w.expire(i)
 	case StepCancel:
 		w.used[faultCancel]++
 		if w.actors[i].status == blocked {
@@ -130,6 +133,15 @@ func (w *World) took(i int, kind StepKind, eager bool, reply Reply, err error) {
 		w.fail(&Unsupported{SQL: a.at.ask.req.SQL, Err: reply.Err})
 		return
 	}
+	if reply.Err != nil && reply.Err.Severity == "FATAL" {
+		o := replyObservation(reply)
+		if a.lose {
+			a.lose, o = false, lostObservation
+		}
+		w.reconnect(i)
+		w.observe(i, kind, eager, &reply, &o, false)
+		return
+	}
 	commits := w.commits(a, &reply)
 	a.tx = reply.Tx
 	if a.lose {
@@ -195,6 +207,21 @@ func (w *World) interrupt(i int, kind StepKind, cause string) {
 		err = fmt.Errorf("sim: the statement of %s still waits after it was interrupted with %s", w.setup.Actors[i].Name, cause)
 	}
 	w.took(i, kind, false, reply, err)
+}
+
+// expire ends the connection of an actor that is idle in a transaction. The actor is told when it uses it again.
+func (w *World) expire(i int) {
+	w.asked = nil
+	w.actors[i].tx = 'I'
+	if _, err := w.db.Interrupt(i, IdleTimeout); err != nil {
+		w.fail(err)
+		return
+	}
+	w.touchDatabase()
+	w.unheard()
+	if w.watched {
+		w.watch(i, StepIdleTimeout, false, &noReply, nil, false)
+	}
 }
 
 // refuse fails the actor's statement with an error before it has acted: the database gets a statement that fails, so that

@@ -11,6 +11,10 @@ import (
 // StatementTimeout is a cause for Backend.Interrupt: statement_timeout has passed, which is 57014 as a cancel is.
 const StatementTimeout = "statement_timeout"
 
+// IdleTimeout is the cause for Backend.Interrupt of a session that is idle in a transaction: idle_in_transaction_session_timeout has
+// passed, and its connection ends. The reply is empty; the session's next request is told, with a FATAL error.
+const IdleTimeout = "25P03"
+
 // Backend executes the requests of sessions. The in-memory Postgres, a real server, and the pair of both in lock-step are
 // backends; a World drives any of them the same way:
 //

@@ -18,11 +18,12 @@ const (
 	faultLockTimeout
 	faultStatementTimeout
 	faultSerialization
+	faultIdleTimeout
 	faultKinds
 )
 
 func (f *Faults) budget(k fault) int {
-	return [faultKinds]int{f.Crash, f.CommitUnknown, f.ConnLost, f.Cancel, f.LockTimeout, f.StatementTimeout, f.Serialization}[k]
+	return [faultKinds]int{f.Crash, f.CommitUnknown, f.ConnLost, f.Cancel, f.LockTimeout, f.StatementTimeout, f.Serialization, f.IdleTimeout}[k]
 }
 
 func (w *World) mayFail(k fault) bool { return w.used[k] < w.budgets[k] }
@@ -160,6 +161,9 @@ func (w *World) faults(buf []scheduler.Choice, moving bool) []scheduler.Choice {
 		if sql && ask.repeatable && a.tx == 'T' && w.mayFail(faultSerialization) {
 			buf = append(buf, imposed(i, StepSerialization))
 		}
+		if w.mayFail(faultIdleTimeout) && ask.idleTimeout && a.tx != 'I' && a.status != blocked {
+			buf = append(buf, imposed(i, StepIdleTimeout))
+		}
 	}
 	return buf
 }
@@ -177,7 +181,7 @@ var kindNames = [stepKinds]string{
 	StepRun: "", StepWake: "wake ", StepVictim: "victim ", StepLockTimeout: "lock-timeout ", StepStatementTimeout: "statement-timeout ",
 	StepCrash:         "crash ",
 	StepCommitApplied: "commit-applied ", StepCommitDropped: "commit-dropped ", StepConnLost: "disconnect ",
-	StepCancel: "cancel ", StepSerialization: "serialization-failure ", StepClock: "clock ", StepChoose: "",
+	StepIdleTimeout: "idle-timeout ", StepCancel: "cancel ", StepSerialization: "serialization-failure ", StepClock: "clock ", StepChoose: "",
 }
 
 // Name is scheduler.System's: "reader", "wake reader", "crash reader", "clock", "reader size=2".

@@ -37,6 +37,7 @@ type pending struct {
 	lockTimeout      timeout // lock_timeout
 	statementTimeout timeout // statement_timeout
 	clock            bool    // the statement asks for the time
+	idleTimeout      bool    // the session is in a transaction with idle_in_transaction_session_timeout set
 }
 
 // bounded says that a wait of the statement is over before the server looks for a deadlock.
@@ -115,6 +116,7 @@ type coroutine struct {
 
 	events []Event // told since the last request
 	ops    int     // operations opened
+	idles  bool    // what the next pending says of idleTimeout
 
 	// checkpointed is set when the actor passed a Checkpoint since the last request; mark is the hash of the locals.
 	checkpointed bool
@@ -169,6 +171,7 @@ func (co *coroutine) ask(p *pending) *observation {
 	if co.stopped {
 		panic(errStopped)
 	}
+	p.idleTimeout = co.idles
 	if !co.yield(p) {
 		co.stopped = true
 		panic(errStopped)

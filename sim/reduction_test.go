@@ -31,6 +31,11 @@ func systemOf(t *testing.T, in sim.Instance, opts sim.Options) *sim.System {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return systemFor(t, setup, opts)
+}
+
+func systemFor(t *testing.T, setup *sim.Setup, opts sim.Options) *sim.System {
+	t.Helper()
 	model, err := sim.NewModel(setup)
 	if err != nil {
 		t.Fatal(err)
@@ -80,14 +85,7 @@ func TestReductionKeepsTheEndsOfScenarios(t *testing.T) {
 					checkViolation(t, sys, e)
 					return
 				}
-				for _, end := range want {
-					if got[sys.Fingerprint(end.State)] != sys.Status(end.State).String() {
-						t.Errorf("a final state was not reached; there are %d, reached %d", len(want), len(got))
-					}
-				}
-				if len(got) != len(want) {
-					t.Errorf("%d final states, want %d", len(got), len(want))
-				}
+				sameEnds(t, sys, want, got)
 				all, _ := scheduler.Interleavings[*sim.World](context.Background(), sys, 0)
 				if float64(e.Schedules) > all/10 {
 					t.Errorf("%d classes of %.6g interleavings", e.Schedules, all)
@@ -95,6 +93,19 @@ func TestReductionKeepsTheEndsOfScenarios(t *testing.T) {
 				t.Logf("%d states, %d ends, %d classes (%d begun in vain) of %.6g interleavings", states, len(want), e.Schedules, e.Vain, all)
 			})
 		}
+	}
+}
+
+// sameEnds wants that reduction has reached all final states and no others, with their verdicts.
+func sameEnds(t *testing.T, sys *sim.System, want []scheduler.End[*sim.World], got map[uint64]string) {
+	t.Helper()
+	for _, end := range want {
+		if got[sys.Fingerprint(end.State)] != sys.Status(end.State).String() {
+			t.Errorf("a final state was not reached; there are %d, reached %d", len(want), len(got))
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d final states, want %d", len(got), len(want))
 	}
 }
 
@@ -124,5 +135,50 @@ func TestStepsThatTouchNothingInCommonCommute(t *testing.T) {
 			}
 			t.Logf("%d states, %d pairs: %d independent, %d needlessly dependent", c.States, c.Pairs, c.Independent, c.Needless)
 		})
+	}
+}
+
+// signalling is a setup in which sessions are terminated and cancelled while they wait and while they are idle in a transaction.
+func signalling() *sim.Setup {
+	add := func(ids ...int) sim.Actor {
+		return sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+			tx, err := db.Begin(ctx)
+			for _, id := range ids {
+				if err == nil {
+					_, err = tx.Exec(ctx, "UPDATE n SET v = v + 1 WHERE id = $1", id)
+				}
+			}
+			if err == nil {
+				err = tx.Commit(ctx)
+			}
+			sim.Note(ctx, "done", err == nil)
+			return nil
+		})
+	}
+	idle := [][2]string{{"idle_in_transaction_session_timeout", "1s"}}
+	return &sim.Setup{
+		Schema: "CREATE TABLE n (id int PRIMARY KEY, v int)", Seed: "INSERT INTO n VALUES (1, 0), (2, 0)",
+		Actors: []sim.ActorSpec{
+			{Name: "a", Run: add(1, 2), Settings: idle},
+			{Name: "b", Run: add(1)},
+			{Name: "admin", Run: sim.ActorFunc(func(ctx context.Context, db sim.DB) error {
+				_, err := db.Exec(ctx, "SELECT pg_terminate_backend(1), pg_cancel_backend(2)")
+				return err
+			})},
+		},
+		Faults: sim.Faults{IdleTimeout: 1},
+	}
+}
+
+// TestReductionKeepsTheEndsOfSignals is the same for sessions that end each other.
+func TestReductionKeepsTheEndsOfSignals(t *testing.T) {
+	for _, lazy := range []bool{false, true} {
+		sys := systemFor(t, signalling(), sim.Options{AtEnds: true, Lazy: lazy})
+		want, states, ok := scheduler.Ends[*sim.World](context.Background(), sys, 100_000)
+		if !ok {
+			t.Fatalf("more than %d states", states)
+		}
+		got, _ := ends(t, sys, scheduler.ReduceDPOR)
+		sameEnds(t, sys, want, got)
 	}
 }

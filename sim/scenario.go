@@ -106,6 +106,7 @@ type Faults struct {
 	LockTimeout   int // a wait with lock_timeout set gives up, 55P03; without this budget such waits give up only when nothing else can move
 	// a wait with statement_timeout set gives up, 57014; without this budget likewise
 	StatementTimeout int
+	IdleTimeout      int // a connection with idle_in_transaction_session_timeout set ends in a transaction, between two statements: 25P03
 	Serialization    int // a statement in a REPEATABLE READ or SERIALIZABLE transaction fails with 40001
 }
 

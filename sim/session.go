@@ -137,18 +137,29 @@ func (s *session) request(ctx context.Context, sql string, args []any) (*Result,
 		repeatable: s.settings.repeatable(), lockTimeout: s.settings.lock.local, statementTimeout: s.settings.statement.local, clock: asksTime(sql),
 	})
 	if o.kind == obsLost {
-		s.conn++
-		s.tx = 'I'
-		s.prepared = nil
-		s.settings.connect(s.spec)
+		s.lost()
 		return nil, errConnLost
+	}
+	if e := o.reply.Err; e != nil && e.Severity == "FATAL" {
+		s.lost()
+		return o.reply.Result, pgError(e)
 	}
 	s.settings.after(stmt, sql, s.tx, o.reply.Tx, o.reply.Err == nil)
 	s.tx = o.reply.Tx
+	s.co.idles = s.tx != 'I' && s.settings.idle.local != timeoutNone
 	if o.reply.Err != nil {
 		return o.reply.Result, pgError(o.reply.Err)
 	}
 	return o.reply.Result, nil
+}
+
+// lost is the end of the connection: the next statement has a new one.
+func (s *session) lost() {
+	s.conn++
+	s.tx = 'I'
+	s.prepared = nil
+	s.settings.connect(s.spec)
+	s.co.idles = false
 }
 
 func pgError(e *Error) *pgconn.PgError {

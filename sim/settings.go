@@ -67,10 +67,11 @@ func firstWord(sql string) (word, rest string) {
 	return strings.ToLower(sql[:i]), sql[i:]
 }
 
-// settings are the session settings by which the world offers faults: is a wait bounded by lock_timeout or statement_timeout,
-// and can a statement fail with 40001. Each has a value of the session and one of the current transaction.
+// settings are the session settings by which the world offers faults: is a wait bounded by lock_timeout or statement_timeout, or a
+// pause in a transaction by idle_in_transaction_session_timeout, and can a statement fail with 40001. Each has a value of the session and one of the current transaction.
 type settings struct {
 	lock, statement      scoped
+	idle                 scoped // idle_in_transaction_session_timeout
 	isoSession, isoLocal bool
 }
 
@@ -86,6 +87,8 @@ func (g *settings) timeout(name string) *scoped {
 		return &g.lock
 	case "statement_timeout":
 		return &g.statement
+	case "idle_in_transaction_session_timeout":
+		return &g.idle
 	}
 	return nil
 }
@@ -124,13 +127,13 @@ func (g *settings) after(stmt stmtClass, sql string, before, now byte, ok bool) 
 
 // begin gives a new transaction the session's values.
 func (g *settings) begin() {
-	g.lock.local, g.statement.local, g.isoLocal = g.lock.session, g.statement.session, g.isoSession
+	g.lock.local, g.statement.local, g.idle.local, g.isoLocal = g.lock.session, g.statement.session, g.idle.session, g.isoSession
 }
 
 // set takes in SET and set_config of what is tracked. A SET that its transaction rolls back is taken as made: it can only
 // offer a fault too many, which the actor's SQL did ask for.
 func (g *settings) set(low string, idle bool) {
-	for _, name := range []string{"lock_timeout", "statement_timeout"} {
+	for _, name := range [...]string{"lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"} {
 		_, value, found := strings.Cut(low, name)
 		if !found {
 			continue

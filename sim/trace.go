@@ -39,6 +39,7 @@ const (
 	StepClock                            // the clock advances to the next sleeper's time
 	StepChoose                           // a value for Choose
 	StepStatementTimeout                 // a blocked statement has taken too long: 57014
+	StepIdleTimeout                      // the connection ends idle in a transaction: 25P03 for the next statement
 
 	stepKinds = int(iota)
 )

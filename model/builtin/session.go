@@ -81,6 +81,13 @@ func init() {
 			return types.NewBool(ok), err
 		}, volatile)
 	}
+	def("pg_terminate_backend(int4,int8) bool", func(env Env, a []V) (V, error) {
+		if a[1].N < 0 {
+			return V{}, types.NewError("22003", `"timeout" must not be negative`)
+		}
+		ok, err := env.Signal(int32(a[0].N), true)
+		return types.NewBool(ok), err
+	}, volatile)
 	for n, k := range map[string]types.Kind{"txid_current": types.Int8, "pg_current_xact_id": types.XID8} {
 		t := types.Of(k).Typname()
 		xid := func(assign bool) Eval {

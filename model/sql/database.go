@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 
 	"simrun/model/storage"
-	"simrun/model/types"
 )
 
 // Database is the state of storage together with the SQL side of its sessions. Clone is O(1) in the data.
@@ -13,6 +12,8 @@ type Database struct {
 	owner uint64 // sessions with this owner may be changed in place
 	sess  []*session
 	now   int64 // simulated time, microseconds since 2000-01-01 UTC
+
+	signals []signal // sent by the statement in progress
 
 	prints  bool // footprints are recorded
 	tracked bool // acquired locks are recorded
@@ -124,7 +125,7 @@ func (d *Database) Woken(buf []int) []int {
 	for _, id := range d.st.Woken(ids[:0]) {
 		buf = append(buf, int(id))
 	}
-	return buf
+	return d.signalled(buf)
 }
 
 // BlockedBy is pg_blocking_pids of a session.
@@ -143,37 +144,4 @@ func (d *Database) Deadlock() []int {
 		out = append(out, int(id))
 	}
 	return out
-}
-
-// interruptions are the errors that end a wait from outside, by cause.
-var interruptions = map[string]struct{ code, message string }{
-	"40P01":             {"40P01", "deadlock detected"},
-	"55P03":             {"55P03", "canceling statement due to lock timeout"},
-	"57014":             {"57014", "canceling statement due to user request"},
-	"statement_timeout": {"57014", "canceling statement due to statement timeout"},
-	"57P01":             {"57P01", "terminating connection due to administrator command"},
-	"25P03":             {"25P03", "terminating connection due to idle-in-transaction timeout"},
-}
-
-// Interrupt makes the wait of a blocked session fail with an error, which a PL/pgSQL block may catch; the statement then goes
-// on to its end or to its next wait.
-func (d *Database) Interrupt(i int, cause string) Reply {
-	s := d.session(i)
-	d.startStep()
-	e, ok := interruptions[cause]
-	if !ok {
-		e.code, e.message = cause, "canceling statement due to user request"
-	}
-	err := types.NewError(e.code, e.message)
-	switch e.code {
-	case "40P01":
-		err.Hint = "See server log for query details."
-	case "57P01", "25P03":
-		err.Severity = "FATAL"
-	}
-	if s.req == nil {
-		return Reply{Err: types.NewError("XX000", "the session is not blocked"), Tx: d.txByte(s)}
-	}
-	d.st.Interrupt(s.id, err)
-	return d.resume(s)
 }

@@ -252,11 +252,6 @@ func (rn *run) BlockingPIDs(pid int32) []int32 {
 	return out
 }
 
-// Signal is pg_cancel_backend and pg_terminate_backend.
-func (rn *run) Signal(int32, bool) (bool, error) {
-	return false, types.NewError("0A000", "pg_cancel_backend and pg_terminate_backend are not supported by the model")
-}
-
 // LookupRegclass is to_regclass and the input of regclass.
 func (rn *run) LookupRegclass(name string, missingOK bool) (int64, bool, error) {
 	if _, number := allDigits(name); missingOK && (number || name == "-") {

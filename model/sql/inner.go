@@ -38,11 +38,11 @@ func (rn *run) runInner(c *Compiled, params []types.Value, snap storage.Snapshot
 	f := c.frame()
 	inner := f.run
 	after := inner.after
-	*inner = run{d: rn.d, s: rn.s, x: rn.x, req: rn.req, clockAt: rn.clockAt, viewAt: rn.viewAt, depth: rn.depth + 1, after: after[:0]}
+	*inner = run{d: rn.d, s: rn.s, x: rn.x, req: rn.req, clockAt: rn.clockAt, viewAt: rn.viewAt, signalAt: rn.signalAt, depth: rn.depth + 1, after: after[:0]}
 	f.gen++
 	f.params = append(f.params[:0], params...)
 	n, err = inner.innerStatement(f, c, snap, row)
-	rn.clockAt, rn.viewAt = inner.clockAt, inner.viewAt
+	rn.clockAt, rn.viewAt, rn.signalAt = inner.clockAt, inner.viewAt, inner.signalAt
 	rn.notices = append(rn.notices, inner.notices...)
 	*inner = run{after: after[:0]}
 	if err == nil {

@@ -7,16 +7,17 @@ import (
 
 // run is a statement in execution. It implements builtin.Env.
 type run struct {
-	d       *Database
-	s       *session
-	x       *storage.Exec
-	snap    storage.Snapshot
-	req     *request
-	clockAt int // how many times clock_timestamp() has been asked
-	viewAt  int // how many times a system view has been read
-	notices []*types.Error
-	after   []func() error // AFTER triggers and foreign-key checks, for the end of the statement
-	depth   int            // of function and trigger calls
+	d        *Database
+	s        *session
+	x        *storage.Exec
+	snap     storage.Snapshot
+	req      *request
+	clockAt  int // how many times clock_timestamp() has been asked
+	viewAt   int // how many times a system view has been read
+	signalAt int // how many signals have been sent
+	notices  []*types.Error
+	after    []func() error // AFTER triggers and foreign-key checks, for the end of the statement
+	depth    int            // of function and trigger calls
 }
 
 // affecting is a node that changes rows.

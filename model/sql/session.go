@@ -19,10 +19,13 @@ type session struct {
 	txStart    int64 // simulated time of BEGIN
 	explicit   bool  // in a transaction block
 	readOnly   bool
-	ranAny     bool     // the transaction has run a statement with a snapshot
-	req        *request // blocked, nil otherwise
-	query      string   // of the last request
-	asked      int64    // simulated time at which it came
+	ranAny     bool            // the transaction has run a statement with a snapshot
+	req        *request        // blocked, nil otherwise
+	signal     string          // cause with which the blocked request ends when it goes on, "" when nobody has signalled
+	gone       *types.Error    // why there is no server process any more; the next request is told
+	activity   [][]types.Value // pg_stat_activity, as the transaction has read it first
+	query      string          // of the last request
+	asked      int64           // simulated time at which it came
 }
 
 // savepoint remembers the settings at a SAVEPOINT.
@@ -42,6 +45,7 @@ type request struct {
 	before   settings          // of the session before the statement in progress
 	started  int64             // when the request came
 	clock    []int64           // what clock_timestamp() has answered in the statement in progress
+	signals  []bool            // what pg_cancel_backend and pg_terminate_backend have
 	views    [][][]types.Value // what system views have answered
 }
 
@@ -66,6 +70,12 @@ func (s *session) fingerprint(h uint64) uint64 {
 	if s.readOnly {
 		flags |= 2
 	}
+	if s.activity != nil {
+		h = hashRows(h, s.activity)
+	}
+	if s.gone != nil {
+		h = types.HashString(h, s.gone.Code)
+	}
 	for i := range s.saved {
 		h = types.HashString(h, s.saved[i].name)
 		h = s.saved[i].settings.hash(h)
@@ -75,6 +85,10 @@ func (s *session) fingerprint(h uint64) uint64 {
 		h = types.HashString(h, r.stmts[r.at].sql)
 		h = hashArgs(h, r.args)
 		h = mixHash(h, uint64(r.started))
+		h = types.HashString(h, s.signal)
+		for _, ok := range r.signals {
+			h = types.Hash(h, types.NewBool(ok))
+		}
 		for _, at := range r.clock {
 			h = mixHash(h, uint64(at))
 		}
@@ -109,6 +123,9 @@ func (d *Database) Submit(i int, sql string, args []any) Reply {
 func (d *Database) submit(i int, t *text, args []any, extended bool) Reply {
 	s := d.session(i)
 	d.startStep()
+	if s.gone != nil {
+		return d.failed(s, s.gone)
+	}
 	if t.err != nil {
 		return d.failed(s, t.err)
 	}
@@ -130,6 +147,10 @@ func (d *Database) Resume(i int) Reply {
 	d.startStep()
 	if s.req == nil {
 		return Reply{Err: types.NewError("XX000", "the session is not blocked"), Tx: d.txByte(s)}
+	}
+	if s.signal != "" {
+		d.st.Interrupt(s.id, interruption(s.signal))
+		s.signal = ""
 	}
 	return d.resume(s)
 }
@@ -158,10 +179,11 @@ func (d *Database) advance(s *session, r *request, x *storage.Exec) Reply {
 func (d *Database) answer(s *session, r *request, x *storage.Exec) Reply {
 	for ; r.at < len(r.stmts); r.at++ {
 		if x == nil {
-			r.before, r.clock, r.views = s.settings, nil, nil
+			r.before, r.clock, r.views, r.signals = s.settings, nil, nil, nil
 		}
 		res, err := d.statement(s, r, x)
 		x = nil
+		d.deliver()
 		if err == storage.ErrWait {
 			s.req = r
 			return d.blocked(s)
@@ -204,7 +226,7 @@ func (d *Database) blocked(s *session) Reply {
 
 // failed answers with an error and does to the transaction what an error does.
 func (d *Database) failed(s *session, err *types.Error) Reply {
-	s.req = nil
+	s.req, s.signal = nil, ""
 	switch d.st.InTx(s.id) {
 	case storage.Active:
 		if err.Code == "" && s.explicit {
@@ -254,7 +276,7 @@ func (d *Database) begin(s *session, explicit bool) {
 
 // endTx forgets what belongs to a transaction.
 func (s *session) endTx() {
-	s.explicit, s.readOnly, s.ranAny = false, false, false
+	s.explicit, s.readOnly, s.ranAny, s.activity = false, false, false, nil
 	s.saved = s.saved[:0]
 	s.txSettings = settings{}
 }

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"fmt"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
@@ -91,16 +93,43 @@ func init() {
 	defineView("pg_tables", (*run).tables, "schemaname", "name", "tablename", "name", "tableowner", "name")
 }
 
-// activity is pg_stat_activity. Others' sessions show little to a role without the rights of their role or of
-// pg_read_all_stats.
+// activity is pg_stat_activity, as it was when the transaction first read it. Others' sessions show little to a role without the
+// rights of their role or of pg_read_all_stats.
 func (rn *run) activity() [][]types.Value {
-	d := rn.d
+	d, me := rn.d, rn.s.user()
 	d.st.TouchEverything()
+	if rn.s.activity == nil {
+		rn.s.activity = rn.present()
+	}
+	if d.isSuperuser(rn.s, me) || d.memberships(rn.s, me)["pg_read_all_stats"] {
+		return rn.s.activity
+	}
+	out := slices.Clone(rn.s.activity)
+	for k, row := range out {
+		login := row[4].S
+		if login == me || d.memberships(rn.s, me)[login] {
+			continue
+		}
+		row = slices.Clone(row)
+		for i, c := range sysViews["pg_stat_activity"].cols {
+			switch c.name {
+			case "xact_start", "query_start", "state_change", "wait_event_type", "wait_event", "state", "backend_type":
+				row[i] = types.Null(row[i].T)
+			case "query":
+				row[i] = types.NewText("<insufficient privilege>")
+			}
+		}
+		out[k] = row
+	}
+	return out
+}
+
+// present is pg_stat_activity at this moment, as a superuser sees it.
+func (rn *run) present() [][]types.Value {
+	d := rn.d
 	var out [][]types.Value
-	me := rn.s.user()
-	all := d.isSuperuser(rn.s, me) || d.memberships(rn.s, me)["pg_read_all_stats"]
 	for _, s := range d.sess {
-		if s == nil {
+		if s == nil || s.gone != nil {
 			continue
 		}
 		busy := s == rn.s || s.req != nil
@@ -118,30 +147,23 @@ func (rn *run) activity() [][]types.Value {
 		waits := s.req != nil && d.st.Waiting(s.id)
 		xid := d.st.TopXID(s.id)
 		xmin := d.st.Xmin(s.id)
-		row := []types.Value{types.NewInt(types.OID, 5), name(rn.Database()), types.NewInt4(int32(s.id) + 1),
+		waitType, wait := "Lock", d.waitEvent(s.id)
+		if !busy {
+			waitType, wait = "Client", "ClientRead"
+		}
+		out = append(out, []types.Value{types.NewInt(types.OID, 5), name(rn.Database()), types.NewInt4(int32(s.id) + 1),
 			types.NewInt(types.OID, 10), name(s.login), types.NewText(s.get("application_name")),
 			orNull(types.NewInt(types.Timestamptz, s.txStart), tx != storage.Idle), types.NewInt(types.Timestamptz, started),
-			types.NewInt(types.Timestamptz, started), orNull(types.NewText("Lock"), waits), orNull(types.NewText(d.waitEvent(s.id)), waits),
+			types.NewInt(types.Timestamptz, started), orNull(types.NewText(waitType), waits || !busy), orNull(types.NewText(wait), waits || !busy),
 			types.NewText(state), orNull(types.NewInt(types.XID8, int64(xid)), xid != 0), orNull(types.NewInt(types.XID8, int64(xmin)), xmin != 0),
-			types.NewText(query), types.NewText("client backend")}
-		if !all && s.login != me && !d.memberships(rn.s, me)[s.login] {
-			for i, c := range sysViews["pg_stat_activity"].cols {
-				switch c.name {
-				case "xact_start", "query_start", "state_change", "wait_event_type", "wait_event", "state", "backend_type":
-					row[i] = types.Null(row[i].T)
-				case "query":
-					row[i] = types.NewText("<insufficient privilege>")
-				}
-			}
-		}
-		out = append(out, row)
+			types.NewText(query), types.NewText("client backend")})
 	}
 	return out
 }
 
-// waitEvent is wait_event of a session that waits for a lock.
+// waitEvent is wait_event of a session that waits for a lock, or has been granted it and has not gone on yet.
 func (d *Database) waitEvent(id storage.SessionID) string {
-	tag, _, ok := d.st.WaitingFor(id)
+	tag, ok := d.st.WaitedFor(id)
 	if !ok {
 		return ""
 	}

@@ -438,6 +438,15 @@ func (st *State) WaitingFor(s SessionID) (LockTag, TableLock, bool) {
 	return w.tag.public(), w.mode, true
 }
 
+// WaitedFor returns the lock that s waits for, or was woken with and has not gone on yet; false for others.
+func (st *State) WaitedFor(s SessionID) (LockTag, bool) {
+	w := &st.sess[s].wait
+	if w.state == notWaiting {
+		return LockTag{}, false
+	}
+	return w.tag.public(), true
+}
+
 // BlockedBy appends the sessions that s waits for, as pg_blocking_pids gives them, sorted: those that hold the lock in a
 // conflicting mode, and those that wait for it ahead of s in one.
 func (st *State) BlockedBy(s SessionID, buf []SessionID) []SessionID {

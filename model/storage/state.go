@@ -252,13 +252,18 @@ func (st *State) CloseSession(id SessionID) {
 	if st.session(id).state != Idle {
 		st.Abort(id)
 	}
-	if len(st.session(id).held) > 0 {
-		st.releaseAll(st.wsession(id))
-	}
+	st.ReleaseAll(id)
 	own(&st.shared, shareSess, &st.sess)
 	if int(id) < len(closedSessions) {
 		st.sess[id] = closedSessions[id]
 	} else {
 		st.sess[id] = newSession(st.owner, id, false)
+	}
+}
+
+// ReleaseAll frees all locks of a session that is in no transaction.
+func (st *State) ReleaseAll(id SessionID) {
+	if len(st.session(id).held) > 0 {
+		st.releaseAll(st.wsession(id))
 	}
 }

@@ -79,6 +79,9 @@ func (b *Backend) dial(index int) (*wire.Conn, error) {
 	}
 	params["simrun.pid"] = strconv.Itoa(index + 1)
 	params["application_name"] = "simrun/" + strconv.Itoa(index+1)
+	if index < 0 {
+		params["application_name"] = "simrun, control" // out of sight of pg_stat_activity
+	}
 	return wire.Dial(b.server.ctx, b.server.connConfig(b.database, params))
 }
 
@@ -86,6 +89,11 @@ func (b *Backend) dial(index int) (*wire.Conn, error) {
 func (b *Backend) Open(index int, spec sim.ActorSpec) error {
 	for len(b.sessions) <= index {
 		b.sessions = append(b.sessions, nil)
+	}
+	if s := b.sessions[index]; s != nil && s.open {
+		if err := b.Close(index); err != nil {
+			return err
+		}
 	}
 	s := b.sessions[index]
 	if s == nil {
@@ -96,11 +104,6 @@ func (b *Backend) Open(index int, spec sim.ActorSpec) error {
 		s = &session{w: w, index: index, prepared: map[string]*statement{}}
 		b.sessions[index] = s
 		b.byPID[w.PID] = index
-	}
-	if s.open {
-		if err := b.Close(index); err != nil {
-			return err
-		}
 	}
 	s.open = true
 	b.clean = false
@@ -131,23 +134,29 @@ func (b *Backend) Open(index int, spec sim.ActorSpec) error {
 const cleanup = "RESET SESSION AUTHORIZATION; RESET ALL; CLOSE ALL; UNLISTEN *; SELECT pg_catalog.pg_advisory_unlock_all();" +
 	" DISCARD SEQUENCES; DISCARD TEMP"
 
-// Close ends the session as a lost connection does. The connection itself is kept for the next Open.
+// Close ends the session as a lost connection does. The connection itself, unless it has ended, is kept for the next Open.
 func (b *Backend) Close(index int) error {
 	s := b.session(index)
 	if s == nil || !s.open {
 		return nil
 	}
-	s.open = false
+	s.open, s.signalled = false, false
 	if s.busy {
 		if err := b.abandon(s); err != nil {
 			return err
 		}
 	}
+	if s.gone != nil {
+		s.w.Close()
+		delete(b.byPID, s.w.PID)
+		b.sessions[index] = nil
+		return nil
+	}
 	sql := cleanup
 	if s.w.Tx != 'I' {
 		sql = "ROLLBACK;" + cleanup
 	}
-	s.clock, s.txnClock, s.clockTx = time.Time{}, time.Time{}, false
+	s.clock, s.txnClock, s.clockTx, s.starts = time.Time{}, time.Time{}, false, ""
 	return s.w.Run(sql)
 }
 
@@ -186,12 +195,14 @@ func (b *Backend) submit(index int, req sim.Request, expect expectation) (sim.Re
 		return sim.Reply{}, fmt.Errorf("session %d is not open", index)
 	case s.busy:
 		return sim.Reply{}, fmt.Errorf("session %d has a request already", index)
+	case s.gone != nil:
+		return sim.Reply{Err: s.gone}, nil
 	}
 	if s.ddl != b.ddl {
 		clear(s.prepared)
 		s.ddl = b.ddl
 	}
-	if err := s.start(req, s.clockSettings(b.now)+b.startSettings(s, req.SQL)); err != nil {
+	if err := s.start(req, s.clockSettings(b.now)+b.processSettings(s, req.SQL)); err != nil {
 		return sim.Reply{}, err
 	}
 	return b.await(s, expect)
@@ -210,6 +221,9 @@ func (b *Backend) await(s *session, expect expectation) (sim.Reply, error) {
 	for {
 		done, err := s.proceed(limit)
 		if err != nil {
+			return sim.Reply{}, err
+		}
+		if err := b.deliver(s); err != nil {
 			return sim.Reply{}, err
 		}
 		if done {
@@ -296,7 +310,7 @@ func (b *Backend) Woken(buf []int) []int {
 		return buf
 	}
 	for i, s := range waiting {
-		if len(lists[i]) == 0 {
+		if len(lists[i]) == 0 || s.signalled {
 			buf = append(buf, s.index)
 		}
 	}
@@ -311,7 +325,7 @@ func (b *Backend) resume(index int, expect expectation) (sim.Reply, error) {
 	if s == nil || !s.waits {
 		return sim.Reply{}, fmt.Errorf("session %d does not wait", index)
 	}
-	s.waits = false
+	s.waits, s.signalled = false, false
 	b.letGo(s)
 	return b.await(s, expect)
 }
@@ -372,10 +386,14 @@ func cycle(edges map[int][]int) []int {
 	return nil
 }
 
-// Interrupt ends the blocked statement of a session. A deadlock's victim is let go and finds the deadlock itself; the other
-// errors are those of a cancelled statement, under the cause asked for, since the server's own timers are off.
+// Interrupt ends the blocked statement of a session, or for sim.IdleTimeout the connection of an idle one. A deadlock's victim is
+// let go and finds the deadlock itself; the other errors are those of a cancelled statement, and of a terminated backend, under
+// the cause asked for, since the server's own timers are off.
 func (b *Backend) Interrupt(index int, cause string) (sim.Reply, error) {
 	s := b.session(index)
+	if s != nil && s.open && !s.busy && cause == sim.IdleTimeout {
+		return sim.Reply{}, b.expire(s)
+	}
 	if s == nil || !s.waits {
 		return sim.Reply{}, fmt.Errorf("session %d does not wait", index)
 	}
@@ -384,7 +402,7 @@ func (b *Backend) Interrupt(index int, cause string) (sim.Reply, error) {
 		if err := b.interrupt(s); err != nil {
 			return sim.Reply{}, err
 		}
-		s.waits = false
+		s.waits, s.signalled = false, false
 		return b.await(s, expectAnswer)
 	}
 	b.letGo(s)

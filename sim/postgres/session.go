@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,11 +25,16 @@ type session struct {
 	held   bool   // ... and its backend is stopped with SIGSTOP
 	failed string // cause that a cancel request stands for, "" otherwise
 
+	signalled bool         // its statement waits, and goes on because somebody has signalled it
+	killed    bool         // pg_terminate_backend was called on it: the connection is about to end
+	gone      *types.Error // why the connection has ended
+
 	prepared map[string]*statement
 	serial   int // names of prepared statements are never used twice
 	ddl      int // Backend.ddl when prepared was last emptied
 
 	clock, txnClock time.Time // that the session's settings say; zero when unknown
+	starts          string    // statement that tells the open transaction when others began, see processSettings
 	clockTx         bool      // the settings were changed in the open transaction, whose end may undo it
 
 	stage stage
@@ -59,6 +65,7 @@ type answer struct {
 	fields      []sim.Field
 	rows        [][]types.Value
 	notices     []*types.Error
+	signals     []signal
 	err         *types.Error
 }
 
@@ -67,7 +74,7 @@ const maxPrepared = 500
 
 // start sends a request. Settings to be made before it go in the same packet.
 func (s *session) start(req sim.Request, settings string) error {
-	s.busy, s.req, s.ans, s.skip, s.failed = true, req, answer{}, 0, ""
+	s.busy, s.req, s.ans, s.skip, s.failed, s.killed = true, req, answer{}, 0, "", false
 	if settings != "" && s.w.Tx != 'E' {
 		s.w.SendQuery(&pgproto3.Query{String: settings})
 		s.skip++
@@ -160,6 +167,10 @@ func (s *session) proceed(limit time.Duration) (done bool, err error) {
 			return true, nil
 		case *pgproto3.ErrorResponse:
 			s.ans.err = wire.ErrorOf(m)
+			if m.Severity == "FATAL" && (s.killed || slices.Contains(s.ans.signals, signal{s.index, true})) {
+				s.busy, s.waits, s.gone = false, false, s.ans.err
+				return true, s.exited()
+			}
 			if m.Severity == "FATAL" || m.Severity == "PANIC" {
 				return false, fmt.Errorf("%w: %w", wire.ErrLost, s.ans.err)
 			}
@@ -229,6 +240,10 @@ func (a *answer) add(msg pgproto3.BackendMessage) error {
 		a.finish("")
 	case *pgproto3.NoticeResponse:
 		e := wire.ErrorOf((*pgproto3.ErrorResponse)(m))
+		if sig, ok := signalOf(e); ok {
+			a.signals = append(a.signals, sig)
+			break
+		}
 		a.notices = append(a.notices, e)
 	}
 	return nil
@@ -250,6 +265,9 @@ func (s *session) reply() sim.Reply {
 	if s.ans.err != nil && s.failed != "" && s.ans.err.Code == "57014" {
 		e := interruptions[s.failed]
 		s.ans.err = &types.Error{Code: e.code, Severity: "ERROR", Message: e.message}
+	}
+	if s.gone != nil {
+		return sim.Reply{Result: s.ans.first, Err: s.gone}
 	}
 	return sim.Reply{Result: s.ans.first, Err: s.ans.err, Tx: s.w.Tx}
 }

@@ -59,6 +59,7 @@ var sessionSettings = map[string]string{
 	"simrun.now":                          timeText(sim.Epoch),
 	"simrun.txn":                          timeText(sim.Epoch),
 	"simrun.starts":                       "",
+	"simrun.pids":                         "",
 	"simrun.pid":                          "0",
 }
 
@@ -82,25 +83,56 @@ func (s *session) clockSettings(now time.Time) string {
 	return b.String()
 }
 
-// startSettings returns the statement that tells the session, before it looks at pg_stat_activity, when everybody's present
-// transaction began: the server knows its own time only. The time that a session was told last outside of a transaction is
-// when its transaction began.
-func (b *Backend) startSettings(s *session, sql string) string {
-	const view = "pg_stat_activity"
-	if s.w.Tx == 'E' || !strings.Contains(sql, view) && !strings.Contains(b.setup.Schema, view) {
+// asksForProcesses matches what needs to know which process each session is.
+var asksForProcesses = regexp.MustCompile(`(?i)pg_cancel_backend|pg_terminate_backend|pg_blocking_pids|pg_locks`)
+
+// processSettings returns the statements that tell the session about the others, before SQL that may ask: when everybody's present
+// transaction began, for pg_stat_activity, as the server knows its own time only (the time that a session was told last outside of a
+// transaction is when its transaction began); and for functions that signal, which process each is.
+func (b *Backend) processSettings(s *session, sql string) string {
+	if s.w.Tx == 'E' {
 		return ""
 	}
-	var starts []string
-	for _, other := range b.sessions {
-		if other != nil && other.open && !other.txnClock.IsZero() {
-			starts = append(starts, strconv.Itoa(other.index+1)+"="+timeText(other.txnClock))
+	var set strings.Builder
+	switch reads := strings.Contains(sql, "pg_stat_activity"); {
+	case reads && s.starts != "": // the view is as the transaction has read it first
+		set.WriteString(s.starts)
+	case reads || strings.Contains(b.setup.Schema, "pg_stat_activity"):
+		starts := b.listed("simrun.starts", func(other *session) string {
+			if other.txnClock.IsZero() {
+				return ""
+			}
+			return timeText(other.txnClock)
+		})
+		set.WriteString(starts)
+		if reads && s.w.Tx == 'T' {
+			s.starts = starts
 		}
 	}
-	return "SET simrun.starts = '" + strings.Join(starts, ",") + "';"
+	if asksForProcesses.MatchString(sql) || asksForProcesses.MatchString(b.setup.Schema) {
+		set.WriteString(b.listed("simrun.pids", func(other *session) string { return strconv.Itoa(other.w.PID) }))
+	}
+	return set.String()
+}
+
+// listed returns the statement that sets a parameter to what each living session has to say.
+func (b *Backend) listed(parameter string, of func(*session) string) string {
+	var list []string
+	for _, other := range b.sessions {
+		if other != nil && other.open && other.gone == nil {
+			if text := of(other); text != "" {
+				list = append(list, strconv.Itoa(other.index+1)+"="+text)
+			}
+		}
+	}
+	return "SET " + parameter + " = '" + strings.Join(list, ",") + "';"
 }
 
 // settle notes what the end of a transaction does to the session's clock: a setting that was made in it may be undone.
 func (s *session) settle() {
+	if s.w.Tx == 'I' {
+		s.starts = ""
+	}
 	if s.w.Tx == 'I' && s.clockTx {
 		s.clock, s.clockTx = time.Time{}, false
 	}
@@ -139,4 +171,5 @@ var interruptions = map[string]struct{ code, message string }{
 	"55P03":              {"55P03", "canceling statement due to lock timeout"},
 	"57014":              {"57014", "canceling statement due to user request"},
 	sim.StatementTimeout: {"57014", "canceling statement due to statement timeout"},
+	sim.IdleTimeout:      {"25P03", "terminating connection due to idle-in-transaction timeout"},
 }

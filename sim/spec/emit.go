@@ -180,6 +180,12 @@ func (e *emitter) step(k int) error {
 		if s.SQL == "" {
 			break
 		}
+		if e := s.Reply.Err; e != nil && e.Severity == "FATAL" && e.Code == sim.IdleTimeout {
+			break // its transaction ended when the connection did; isolationtester's stays
+		}
+		if signals.MatchString(s.SQL) {
+			return fmt.Errorf("%s signals a session, which isolationtester's do not survive: %s", s.Name, sim.OneLine(s.SQL, 60))
+		}
 		if err := e.statement(s); err != nil {
 			return err
 		}
@@ -197,7 +203,7 @@ func (e *emitter) step(k int) error {
 		e.sync = s.Actor + 1
 	case sim.StepCancel, sim.StepSerialization:
 		e.refuse(s)
-	case sim.StepCommitDropped, sim.StepConnLost, sim.StepCrash:
+	case sim.StepCommitDropped, sim.StepConnLost, sim.StepCrash, sim.StepIdleTimeout:
 		e.lose(s.Actor)
 	}
 	if s.SQL != "" && a.session != nil {
@@ -218,6 +224,9 @@ func (e *emitter) step(k int) error {
 	}
 	return nil
 }
+
+// signals matches calls of the functions that signal a session.
+var signals = regexp.MustCompile(`(?i)\bpg_(cancel|terminate)_backend\b`)
 
 // statement launches the actor's statement, after telling its session the time when that has moved on.
 func (e *emitter) statement(s *sim.Step) error {

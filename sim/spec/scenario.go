@@ -150,6 +150,9 @@ func (sel *Selection) setup() (*sim.Setup, error) {
 			if strings.Contains(low, "statement_timeout") {
 				out.Faults.StatementTimeout++
 			}
+			if strings.Contains(low, "idle_in_transaction_session_timeout") {
+				out.Faults.IdleTimeout++
+			}
 		}
 		steps += len(a.steps)
 		out.Actors = append(out.Actors, sim.ActorSpec{Name: sess.Name, Run: a})
