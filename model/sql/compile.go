@@ -121,10 +121,19 @@ func (d *Database) compiled(s *session, st *statement, extended bool) (*Compiled
 func (d *Database) compile(s *session, n *pg.Node, sql string, extended bool) (*Compiled, error) {
 	a := &analyzer{cat: d.catalog(s), sql: sql, variadic: extended}
 	c, err := a.compileNode(n)
-	if err != nil && len(a.locks) > 0 {
+	if err != nil && (len(a.locks) > 0 || takesSnapshot(n)) {
 		return &Compiled{locks: a.locks, fail: err, snapshot: true}, nil
 	}
 	return c, err
+}
+
+// takesSnapshot says that a statement has its snapshot before it is analysed, and keeps it in REPEATABLE READ when that fails.
+func takesSnapshot(n *pg.Node) bool {
+	switch n.Node.(type) {
+	case *pg.Node_SelectStmt, *pg.Node_InsertStmt, *pg.Node_UpdateStmt, *pg.Node_DeleteStmt:
+		return true
+	}
+	return false
 }
 
 // compileNode compiles a raw statement.

@@ -254,8 +254,8 @@ func (rn *run) BlockingPIDs(pid int32) []int32 {
 
 // LookupRegclass is to_regclass and the input of regclass.
 func (rn *run) LookupRegclass(name string, missingOK bool) (int64, bool, error) {
-	if _, number := allDigits(name); missingOK && (number || name == "-") {
-		return 0, false, nil // to_regclass takes names only
+	if _, number := allDigits(name); missingOK && (number || name == "-") && rn.d.st.Version() < version16 {
+		return 0, false, nil // until 16 to_regclass takes names only
 	}
 	v, err := rn.d.catalog(rn.s).regclass(name)
 	if err != nil {

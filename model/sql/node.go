@@ -109,6 +109,49 @@ func (n *filterNode) recheck(f *frame) (bool, error) {
 
 func (n *filterNode) rels() []int { return n.child.rels() }
 
+// gateNode has the conditions that depend on no row of the query: they are asked once, and when they do not hold nothing below is
+// read (Postgres's Result with a One-Time Filter).
+type gateNode struct {
+	child node
+	cond  qual
+	slot  int
+}
+
+type gateState struct{ asked, shut bool }
+
+func (n *gateNode) open(f *frame) error {
+	*state[gateState](f, n.slot) = gateState{}
+	return nil
+}
+
+func (n *gateNode) next(f *frame) (bool, error) {
+	if st := state[gateState](f, n.slot); !st.asked {
+		ok, err := n.cond(f)
+		if err != nil {
+			return false, err
+		}
+		*st = gateState{asked: true, shut: !ok}
+		if ok {
+			if err := n.child.open(f); err != nil {
+				return false, err
+			}
+		}
+	}
+	if state[gateState](f, n.slot).shut {
+		return false, nil
+	}
+	return n.child.next(f)
+}
+
+func (n *gateNode) recheck(f *frame) (bool, error) {
+	if ok, err := n.cond(f); !ok || err != nil {
+		return false, err
+	}
+	return n.child.recheck(f)
+}
+
+func (n *gateNode) rels() []int { return n.child.rels() }
+
 // joinNode is a nested loop: for each row of l all rows of r that satisfy cond. Conditions may also have been pushed into r.
 type joinNode struct {
 	l, r  node
@@ -117,25 +160,68 @@ type joinNode struct {
 	slot  int
 	rrels []int
 	all   []int
+
+	barren func(f *frame) (bool, error) // see barrenOf; nil: never
 }
 
 type joinState struct {
 	have, matched bool
+	barren        bool
 }
 
 func newJoin(l, r node, left bool, cond qual, sh *shape) *joinNode {
-	return &joinNode{l: l, r: r, left: left, cond: cond, slot: sh.newSlot(), rrels: r.rels(),
+	n := &joinNode{l: l, r: r, left: left, cond: cond, slot: sh.newSlot(), rrels: r.rels(),
 		all: append(append([]int{}, l.rels()...), r.rels()...)}
+	n.barren = barrenOf(l)
+	if right := barrenOf(r); right != nil && !left {
+		n.barren = either(n.barren, right)
+	}
+	return n
+}
+
+// barrenOf tells whether the planner knows that a node has no rows, since it has ruled out all partitions below: then it has nothing
+// of a join read that would need one. It is nil when that cannot be.
+func barrenOf(n node) func(f *frame) (bool, error) {
+	switch n := n.(type) {
+	case *partScan:
+		return n.barren
+	case *joinNode:
+		return n.barren
+	case *filterNode:
+		return barrenOf(n.child)
+	case *gateNode:
+		return barrenOf(n.child)
+	}
+	return nil
+}
+
+func either(a, b func(f *frame) (bool, error)) func(f *frame) (bool, error) {
+	if a == nil {
+		return b
+	}
+	return func(f *frame) (bool, error) {
+		if yes, err := a(f); yes || err != nil {
+			return yes, err
+		}
+		return b(f)
+	}
 }
 
 func (n *joinNode) open(f *frame) error {
-	*state[joinState](f, n.slot) = joinState{}
+	st := state[joinState](f, n.slot)
+	*st = joinState{}
+	if n.barren != nil {
+		var err error
+		if st.barren, err = n.barren(f); st.barren || err != nil {
+			return err
+		}
+	}
 	return n.l.open(f)
 }
 
 func (n *joinNode) next(f *frame) (bool, error) {
 	st := state[joinState](f, n.slot)
-	for {
+	for !st.barren {
 		if !st.have {
 			ok, err := n.l.next(f)
 			if !ok || err != nil {
@@ -168,6 +254,7 @@ func (n *joinNode) next(f *frame) (bool, error) {
 			return true, nil
 		}
 	}
+	return false, nil
 }
 
 func (n *joinNode) recheck(f *frame) (bool, error) {

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"simrun/model/storage"
 	"simrun/model/types"
 )
@@ -263,6 +265,15 @@ func (n *partScan) lockParts(f *frame) error {
 		}
 	}
 	return nil
+}
+
+// barren says whether all partitions were ruled out.
+func (n *partScan) barren(f *frame) (bool, error) {
+	st, err := n.state(f)
+	if err != nil {
+		return false, err
+	}
+	return !slices.ContainsFunc(n.parts, func(p partLeaf) bool { return st.keep.holds(&p) }), nil
 }
 
 func (n *partScan) open(f *frame) error {

@@ -677,10 +677,29 @@ func (q *query) joinPlan(tree *jtree, where expr) (node, error) {
 	for _, r := range tree.rels {
 		own[r] = true
 	}
+	var once []expr
 	for _, e := range conjuncts(where) {
-		tree.place(e, own)
+		if touches(e, own) || isVolatile(e) {
+			tree.place(e, own)
+		} else {
+			once = append(once, e)
+		}
 	}
-	return tree.plan(q, nil)
+	child, err := tree.plan(q, nil)
+	if err != nil || once == nil {
+		return child, err
+	}
+	return &gateNode{child: child, slot: q.a.newSlot(), cond: compileQuals(cheapFirst(once), &q.a.shape)}, nil
+}
+
+// touches says whether an expression depends on one of the relations.
+func touches(e expr, own map[int]bool) bool {
+	for r := range relsOf(e) {
+		if own[r] {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *selection) groupNode(child node) node {

@@ -321,8 +321,8 @@ func (d *Database) statement(s *session, r *request, x *storage.Exec) (*Result, 
 		x = d.st.NewExec(s.id)
 	}
 	res, err := d.execute(s, r, c, x)
-	if err == nil {
-		err = x.Err() // a dangerous structure of SERIALIZABLE that a read has completed
+	if failed := x.Err(); failed != nil {
+		err = failed // a dangerous structure of SERIALIZABLE that a read has completed, before whatever came then
 	}
 	if e, ok := err.(*types.Error); err == nil || ok && e.Code == "" {
 		x.End()

@@ -66,6 +66,7 @@ type op struct {
 	updated bool  // when it resolved to wait, another transaction had updated the version
 	chain   TID   // and this version made of it
 	waits   []XID // transactions it has resolved to wait for, in order
+	joined  bool  // since then another one has locked the version
 	strong  bool  // UPDATE: key columns change
 	queued  bool  // it wants the heavyweight lock on the row before it waits
 	// When tid has been dropped meanwhile: whether it was updated, and to which version.

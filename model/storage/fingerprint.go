@@ -10,8 +10,8 @@ import (
 // The fingerprint is canonical: it does not depend on the numbers that a history happened to use. A row version is known by
 // its rank in its heap, a transaction in progress by its session and the depth of the subtransaction, a commit by which live
 // snapshots see it, a command by how many of its session's live snapshots see it, a place in a wait queue by its rank there.
-// The order in which running transactions got their ids is left out: it only decides whom of several holders of one row's
-// lock a waiter waits for first.
+// The order in which running transactions got their ids is left out, but for that of a row's lockers and its updater: otherwise it
+// only decides whom of several holders of one row's lock a waiter waits for first.
 
 // mix folds b into a: the 128-bit product of both, folded.
 func mix(a, b uint64) uint64 {
@@ -225,7 +225,7 @@ func (f *hasher) version(r *relation, v *version) uint64 {
 	var sum uint64
 	for _, l := range v.lockers {
 		if n := f.stamp(stamp(l.xid)); n != 1<<25 {
-			sum += mix(n, uint64(l.mode))
+			sum += mix(n, uint64(l.mode)|flag(v.xmax != 0 && !v.xmax.committed() && l.xid < v.xmax.xid(), 1<<8))
 		}
 	}
 	return mix(h, sum)
@@ -414,7 +414,7 @@ func (f *hasher) statement(h uint64, s *session) uint64 {
 		for _, x := range o.waits {
 			h = mix(h, f.stamp(stamp(x)))
 		}
-		h = mix(h, flag(o.waits != nil, 1))
+		h = mix(h, flag(o.waits != nil, 1)|flag(o.joined, 2))
 	}
 	if s.broken != nil {
 		h = types.HashString(h, s.broken.Error())

@@ -93,7 +93,7 @@ func (o *op) successor(v *version) TID {
 // move takes the operation to another version.
 func (o *op) move(tid TID) {
 	o.tid, o.gone, o.goneEnd, o.goneNext = tid, false, live, 0
-	o.waits, o.queued, o.updated, o.chain = nil, false, false, 0
+	o.waits, o.joined, o.queued, o.updated, o.chain = nil, false, false, false, 0
 }
 
 // rival collects what of the transactions that have locked or ended v conflicts with mode: ended is true when a committed
@@ -125,6 +125,11 @@ func (st *State) rivals(s *session, v *version, mode RowLock) (waits []XID, ende
 	return waits, ended, member
 }
 
+// lockedBefore says whether s has locked v under a smaller id than x.
+func (st *State) lockedBefore(s *session, v *version, x XID) bool {
+	return slices.ContainsFunc(v.lockers, func(l locker) bool { return l.xid < x && st.mine(s.id, l.xid) })
+}
+
 // none is a list of transactions to wait for that is empty but there.
 var none = []XID{}
 
@@ -149,7 +154,7 @@ func (x *Exec) settleRivals(s *session, r *relation, o *op, mode RowLock, policy
 			if waits == nil {
 				waits = none
 			}
-			o.waits = waits
+			o.waits, o.joined = waits, false
 			o.queued = !member
 			o.updated, o.chain = v.xmax != 0 && v.end != deleted, v.next
 		}
@@ -181,7 +186,7 @@ func (x *Exec) settleRivals(s *session, r *relation, o *op, mode RowLock, policy
 		}
 		o.waits = nil
 		v, stat := st.look(s, r, o, cid)
-		if v != nil && v.xmax.committed() {
+		if v != nil && v.xmax.committed() && !o.joined {
 			if _, ended, _ := st.rivals(s, v, mode); ended {
 				return v.end.status(), nil
 			}
@@ -224,6 +229,7 @@ func (x *Exec) lockVersion(s *session, r *relation, tid TID, mode RowLock) {
 	v := r.wget(tid)
 	if len(v.lockers) == 0 {
 		v.lockers = []locker{{xid, mode}}
+		x.st.join(r, tid)
 		s.log(wLock, r.id, tid)
 		x.st.touchRow(r, tid, true)
 		return
@@ -237,11 +243,25 @@ func (x *Exec) lockVersion(s *session, r *relation, tid TID, mode RowLock) {
 	if have {
 		ls[i].mode = mode
 		v.lockers = ls
+		x.st.join(r, tid)
 		return
 	}
 	v.lockers = slices.Insert(ls, i, locker{xid, mode})
+	x.st.join(r, tid)
 	s.log(wLock, r.id, tid)
 	x.st.touchRow(r, tid, true)
+}
+
+// join tells those who wait to lock or end a version that another one has locked it: they look at it anew when their wait is over.
+func (st *State) join(r *relation, tid TID) {
+	if len(st.queue)+len(st.woken) == 0 {
+		return
+	}
+	for _, s := range st.sess {
+		if o := &s.op; s.wait.state != notWaiting && o.active && o.rel == r.id && o.tid == tid && !o.joined {
+			st.wsession(s.id).op.joined = true
+		}
+	}
 }
 
 // lockHere locks the version the operation is at, as heap_lock_tuple does. The outcomes are OK, Updated, Deleted,
@@ -310,6 +330,10 @@ func (x *Exec) lockChain(s *session, r *relation, tid TID, mode RowLock) (status
 			return stOK, nil
 		}
 		waits, ended, member := x.st.rivals(s, v, mode)
+		if member && len(waits) > 0 && x.st.lockedBefore(s, v, waits[0]) {
+			tid = v.next // members of a multixact are looked at in the order of their ids, and one's own ends it
+			continue
+		}
 		if len(waits) > 0 {
 			if ok, err := x.waitXID(s, waits[0], false); !ok {
 				return 0, err

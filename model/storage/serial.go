@@ -221,6 +221,21 @@ func (st *State) serEmpty(s *session, t TableID) error {
 	return nil
 }
 
+// serReplaced forgets what others have written to tables whose rows s has replaced as a whole, in the commit: it can no longer be met.
+func (st *State) serReplaced(s *session) {
+	for i := range s.ddl {
+		if u := &s.ddl[i]; u.kind == undoRows {
+			st.touchSerial()
+			c := st.wserials()
+			for k := range c.txs {
+				if t := &c.txs[k]; t.id != s.ser {
+					t.writes = slices.DeleteFunc(slices.Clone(t.writes), func(w serItem) bool { return w.rel == u.rel })
+				}
+			}
+		}
+	}
+}
+
 // serUndo forgets what a subtransaction that is rolled back has written. What it has read, and the conflicts that were found, stay.
 func (st *State) serUndo(s *session, b *sub) {
 	me := st.ser.find(s.ser)
@@ -316,11 +331,6 @@ func (st *State) serEnd(s *session, committed bool) {
 				if o := c.find(id); o.commit != 0 && (!me.conflictOut || o.prepared < me.firstOut) {
 					me.conflictOut, me.firstOut = true, o.prepared
 				}
-			}
-		}
-		for i := range c.txs {
-			if t := &c.txs[i]; t.id != me.id && len(me.emptied) > 0 {
-				t.writes = slices.DeleteFunc(slices.Clone(t.writes), func(w serItem) bool { return slices.Contains(me.emptied, w.rel) })
 			}
 		}
 		wasReadOnly := me.readOnly

@@ -79,7 +79,9 @@ func (st *State) settleCommit(s *session) {
 				continue
 			}
 			r.own(v)
-			v.lockers = nil
+			if len(v.lockers) > 0 {
+				v.lockers = st.without(v.lockers, s.id, 0)
+			}
 			v.xmax, v.cmax = committedBit|stamp(st.csn), 0
 			keep = append(keep, w)
 		}

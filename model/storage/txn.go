@@ -99,6 +99,9 @@ func (st *State) Abort(id SessionID) {
 // endTransaction forgets the transaction of s, whose rows are settled or undone.
 func (st *State) endTransaction(s *session, committed bool) {
 	st.forget(s)
+	if committed && len(st.ser.txs) > 0 {
+		st.serReplaced(s)
+	}
 	reset(s, ownWrites, &s.writes)
 	reset(s, ownDDL, &s.ddl)
 	reset(s, ownSubs, &s.subs)

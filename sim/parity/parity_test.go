@@ -15,11 +15,17 @@ import (
 
 // TestCases runs every case that once showed a divergence.
 func TestCases(t *testing.T) {
+	t.Run("default", func(t *testing.T) { runCases(t, pgtest.Start(t)) })
+	if os.Getenv("SIMRUN_LONG") != "" {
+		t.Run("18", func(t *testing.T) { runCases(t, postgres18(t)) })
+	}
+}
+
+func runCases(t *testing.T, server *postgres.Server) {
 	files, err := filepath.Glob("../../testdata/parity/*.spec")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases:", err)
 	}
-	server := pgtest.Start(t)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".spec"), func(t *testing.T) {
 			text, err := os.ReadFile(file)
@@ -57,6 +63,31 @@ func TestRandom(t *testing.T) {
 	}
 }
 
+// postgres18 starts a PostgreSQL 18, for the test alone.
+func postgres18(t *testing.T) *postgres.Server {
+	t.Helper()
+	bin := os.Getenv("SIMRUN_POSTGRES18_BIN")
+	if bin == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("$SIMRUN_POSTGRES18_BIN does not say where PostgreSQL 18 is")
+		}
+		t.Skip("$SIMRUN_POSTGRES18_BIN does not say where PostgreSQL 18 is")
+	}
+	server, err := postgres.Start(context.Background(), postgres.Options{Bin: bin})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if server.Version() < 180000 {
+		t.Fatalf("version %d", server.Version())
+	}
+	return server
+}
+
 // TestManySteps looks longer, on the server that tests use and on PostgreSQL 18.
 func TestManySteps(t *testing.T) {
 	if os.Getenv("SIMRUN_LONG") == "" {
@@ -76,24 +107,7 @@ func TestManySteps(t *testing.T) {
 		}
 	}
 	t.Run("default", func(t *testing.T) { many(t, pgtest.Start(t)) })
-	t.Run("18", func(t *testing.T) {
-		bin := os.Getenv("SIMRUN_POSTGRES18_BIN")
-		if bin == "" {
-			if os.Getenv("CI") == "true" {
-				t.Fatal("$SIMRUN_POSTGRES18_BIN does not say where PostgreSQL 18 is")
-			}
-			t.Skip("$SIMRUN_POSTGRES18_BIN does not say where PostgreSQL 18 is")
-		}
-		server, err := postgres.Start(context.Background(), postgres.Options{Bin: bin})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
-		if server.Version() < 180000 {
-			t.Fatalf("version %d", server.Version())
-		}
-		many(t, server)
-	})
+	t.Run("18", func(t *testing.T) { many(t, postgres18(t)) })
 }
 
 // TestShrink finds a lie of the model's and shrinks the case to the statements that it takes.

@@ -25,10 +25,21 @@ func (p *Pair) compareLocks(session int) error {
 	if err != nil {
 		return err
 	}
-	if slices.Equal(model, server) {
+	if server = slices.DeleteFunc(server, func(l string) bool { return cached(l, model) }); slices.Equal(model, server) {
 		return nil
 	}
 	return p.diverge(p.last[session], "locks", strings.Join(model, ", "), strings.Join(server, ", "))
+}
+
+// cached says whether a lock of the server's is one of a backend that has computed the partition constraint of a partition: it opens the
+// partitioned table once, and then has the constraint in its cache, whatever runs later. It stands in nobody's way, as the backend has
+// a stronger lock on the table by then.
+func cached(lock string, model []string) bool {
+	table, ok := strings.CutSuffix(lock, " AccessShareLock")
+	return ok && !slices.Contains(model, lock) && slices.ContainsFunc(model, func(l string) bool {
+		mode, ok := strings.CutPrefix(l, table+" ")
+		return ok && mode != "AccessShareLock"
+	})
 }
 
 // lockTexts are the locks in words, sorted, without numbers that differ between servers: of a transaction id it says only

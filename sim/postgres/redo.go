@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"simrun/sim"
@@ -28,10 +30,10 @@ type call struct {
 func (p *Pair) ask(c call, model sim.Reply) (sim.Reply, error) {
 	c.blocked, c.failed = model.Blocked, codeOf(model)
 	r, err := c.do(p.server)
-	if err == nil && c.blocked && r.Blocked && len(p.model.Deadlock()) == 0 && len(p.server.Deadlock()) > 0 {
+	if err == nil && c.blocked && r.Blocked && (len(p.model.Deadlock()) == 0 || !slices.Equal(r.By, model.By)) && slices.Contains(p.server.Deadlock(), c.session) {
 		// As all backends that wait are held before they look, one is let go to do it.
 		c.soft = true
-		r, err = p.server.Interrupt(c.session, "40P01")
+		r, err = p.server.rearrange(c.session)
 	}
 	p.calls = append(p.calls, c)
 	for err == nil && p.hasty(c, r) && p.server.patience < maxPatience {
@@ -67,7 +69,7 @@ func (p *Pair) redo() (r sim.Reply, err error) {
 	}
 	for i, c := range p.calls {
 		if r, err = c.do(p.server); err == nil && c.soft {
-			r, err = p.server.Interrupt(c.session, "40P01")
+			r, err = p.server.rearrange(c.session)
 		}
 		if err != nil {
 			return r, err
@@ -77,4 +79,31 @@ func (p *Pair) redo() (r sim.Reply, err error) {
 		}
 	}
 	return r, nil
+}
+
+// rearrange lets a backend look for a deadlock that it breaks by changing the order of a queue: then it waits for others, or goes on.
+func (b *Backend) rearrange(index int) (sim.Reply, error) {
+	s := b.session(index)
+	before, err := b.blockers(s)
+	if err != nil {
+		return sim.Reply{}, err
+	}
+	b.letGo(s)
+	for begun := time.Now(); time.Since(begun) < hopeless; {
+		done, err := s.proceed(time.Millisecond)
+		if err != nil {
+			return sim.Reply{}, err
+		}
+		if done {
+			return b.answered(s), nil
+		}
+		now, err := b.blockers(s)
+		if err != nil {
+			return sim.Reply{}, err
+		}
+		if !slices.Equal(before[0], now[0]) {
+			return b.resume(index, expectNothing)
+		}
+	}
+	return sim.Reply{}, fmt.Errorf("session %d does not look for deadlocks", index)
 }
