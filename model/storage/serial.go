@@ -45,9 +45,15 @@ type serial struct {
 	endXID   XID    // the next transaction id when it committed
 
 	reads, writes []serItem
-	emptied       []TableID // by TRUNCATE or DROP TABLE: what had been written there can no longer be met
+	emptied       []emptied // by TRUNCATE or DROP TABLE: what had been written there can no longer be met
 	in, out       []uint64  // conflicts, by id of the other
 	watching      []uint64  // of a read-only one: writers in progress that decide whether it is safe
+}
+
+// emptied is a table, with how many writes there were before it was emptied.
+type emptied struct {
+	rel    TableID
+	writes int
 }
 
 // serItem is a table, or a key in an index of it.
@@ -136,7 +142,7 @@ func (st *State) serScan(s *session, c *Cursor) error {
 	if !slices.Contains(me.reads, item) {
 		me.reads = append(me.reads, item)
 	}
-	if slices.Contains(me.emptied, c.rel) {
+	if slices.ContainsFunc(me.emptied, func(e emptied) bool { return e.rel == c.rel }) {
 		return nil
 	}
 	for i := range ss.txs {
@@ -176,8 +182,9 @@ func (st *State) serWrite(s *session, r *relation, rows ...*Row) error {
 			}
 		}
 	}
+	since := me.emptiedAt(r.id)
 	for _, item := range items {
-		if !slices.Contains(me.writes, item) {
+		if !slices.Contains(me.writes[since:], item) {
 			me.writes = append(me.writes, item)
 		}
 	}
@@ -208,7 +215,7 @@ func (st *State) serEmpty(s *session, t TableID) error {
 	if me.doomed {
 		return errSerialize("Canceled on identification as a pivot, during conflict in checking")
 	}
-	me.wrote, me.emptied = true, append(me.emptied, t)
+	me.wrote, me.emptied = true, append(me.emptied, emptied{t, len(me.writes)})
 	for i := range ss.txs {
 		o := &ss.txs[i]
 		if o.id == me.id || slices.Contains(me.in, o.id) || !slices.ContainsFunc(o.reads, func(read serItem) bool { return read.rel == t }) {
@@ -223,17 +230,41 @@ func (st *State) serEmpty(s *session, t TableID) error {
 
 // serReplaced forgets what others have written to tables whose rows s has replaced as a whole, in the commit: it can no longer be met.
 func (st *State) serReplaced(s *session) {
+	var replaced []TableID
 	for i := range s.ddl {
 		if u := &s.ddl[i]; u.kind == undoRows {
-			st.touchSerial()
-			c := st.wserials()
-			for k := range c.txs {
-				if t := &c.txs[k]; t.id != s.ser {
-					t.writes = slices.DeleteFunc(slices.Clone(t.writes), func(w serItem) bool { return w.rel == u.rel })
-				}
-			}
+			replaced = append(replaced, u.rel)
 		}
 	}
+	if replaced == nil {
+		return
+	}
+	st.touchSerial()
+	c := st.wserials()
+	for i := range c.txs {
+		t := &c.txs[i]
+		var kept []serItem
+		for k, w := range t.writes {
+			gone := slices.Contains(replaced, w.rel)
+			if t.id == s.ser {
+				gone = k < t.emptiedAt(w.rel) // what it has written since then is in the new rows
+			}
+			if !gone {
+				kept = append(kept, w)
+			}
+		}
+		t.writes = kept
+	}
+}
+
+// emptiedAt is how many writes there were when the transaction last emptied the table, 0 when it did not.
+func (t *serial) emptiedAt(rel TableID) (writes int) {
+	for _, e := range t.emptied {
+		if e.rel == rel {
+			writes = e.writes
+		}
+	}
+	return writes
 }
 
 // serUndo forgets what a subtransaction that is rolled back has written. What it has read, and the conflicts that were found, stay.
@@ -468,10 +499,10 @@ func (f *hasher) serials() uint64 {
 		}
 		for i, w := range t.writes {
 			l := level(i, func(b *sub) int { return b.serWrites })
-			items += mix(mix(2, uint64(w.rel)<<16|uint64(uint16(w.index))), mix(l, w.hash))
+			items += mix(mix(2, uint64(w.rel)<<16|uint64(uint16(w.index))), mix(l|flag(i < t.emptiedAt(w.rel), 1<<32), w.hash))
 		}
-		for i, rel := range t.emptied {
-			items += mix(6, mix(level(i, func(b *sub) int { return b.serEmptied }), uint64(rel)))
+		for i, e := range t.emptied {
+			items += mix(6, mix(level(i, func(b *sub) int { return b.serEmptied }), uint64(e.rel)))
 		}
 		for _, id := range t.in {
 			others += mix(3, name(c.find(id)))

@@ -101,7 +101,8 @@ func (b *Backend) rearrange(index int) (sim.Reply, error) {
 		if err != nil {
 			return sim.Reply{}, err
 		}
-		if !slices.Equal(before[0], now[0]) {
+		looked := time.Since(begun) > 2*b.patience && !slices.Contains(b.Deadlock(), index) // another one was moved up
+		if looked || !slices.Equal(before[0], now[0]) {
 			return b.resume(index, expectNothing)
 		}
 	}
