@@ -34,6 +34,7 @@ type serial struct {
 	doomed      bool // it is to fail with its next read, write or commit
 	conflictOut bool // committed with a conflict out to a transaction that committed before it
 	unsafe      bool // a read-only one that may see an anomaly
+	unmet       bool // it had a transaction id before its snapshot, under which nobody who reads what it has written finds it
 
 	csn      uint64 // of its snapshot
 	xmin     XID    // of its snapshot
@@ -118,7 +119,7 @@ func (st *State) serBegin(s *session) {
 	c.lastID++
 	s.ser = c.lastID
 	c.txs = append(c.txs, serial{id: s.ser, sess: s.id, readOnly: s.opts.ReadOnly, csn: s.txSnap.csn, xmin: s.txSnap.xmin,
-		snapSeq: c.seq, watching: watching})
+		snapSeq: c.seq, watching: watching, unmet: s.topXID() != 0})
 }
 
 func errSerialize(reason string) error {
@@ -147,7 +148,7 @@ func (st *State) serScan(s *session, c *Cursor) error {
 	}
 	for i := range ss.txs {
 		w := &ss.txs[i]
-		if w.id == me.id || w.doomed || w.commit != 0 && w.endCSN <= max(me.csn, c.snap.csn) || slices.Contains(me.out, w.id) ||
+		if w.id == me.id || w.doomed || w.unmet || w.commit != 0 && w.endCSN <= max(me.csn, c.snap.csn) || slices.Contains(me.out, w.id) ||
 			!slices.ContainsFunc(w.writes, item.meets) {
 			continue
 		}
@@ -265,6 +266,16 @@ func (t *serial) emptiedAt(rel TableID) (writes int) {
 		}
 	}
 	return writes
+}
+
+// emptyings is how often the transaction has emptied the table since its write number i; each can be rolled back alone.
+func (t *serial) emptyings(rel TableID, i int) (n int) {
+	for _, e := range t.emptied {
+		if e.rel == rel && i < e.writes {
+			n++
+		}
+	}
+	return n
 }
 
 // serUndo forgets what a subtransaction that is rolled back has written. What it has read, and the conflicts that were found, stay.
@@ -481,7 +492,7 @@ func (f *hasher) serials() uint64 {
 	var sum uint64
 	for i := range c.txs {
 		t := &c.txs[i]
-		h := mix(name(t), flag(t.readOnly, 1)|flag(t.wrote, 2)|flag(t.doomed, 4)|flag(t.conflictOut, 8)|flag(t.unsafe, 16))
+		h := mix(name(t), flag(t.readOnly, 1)|flag(t.wrote, 2)|flag(t.doomed, 4)|flag(t.conflictOut, 8)|flag(t.unsafe, 16)|flag(t.unmet, 32))
 		h = mix(mix(h, rank(t.snapSeq)<<32|rank(t.prepared)), rank(t.firstOut))
 		var items, others uint64
 		for _, r := range t.reads {
@@ -499,7 +510,7 @@ func (f *hasher) serials() uint64 {
 		}
 		for i, w := range t.writes {
 			l := level(i, func(b *sub) int { return b.serWrites })
-			items += mix(mix(2, uint64(w.rel)<<16|uint64(uint16(w.index))), mix(l|flag(i < t.emptiedAt(w.rel), 1<<32), w.hash))
+			items += mix(mix(2, uint64(w.rel)<<16|uint64(uint16(w.index))), mix(l|uint64(t.emptyings(w.rel, i))<<32, w.hash))
 		}
 		for i, e := range t.emptied {
 			items += mix(6, mix(level(i, func(b *sub) int { return b.serEmptied }), uint64(e.rel)))
