@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	pg "github.com/pganalyze/pg_query_go/v6"
 
 	"simrun/model/sql/parser"
@@ -584,7 +586,11 @@ func (t *jtree) plan(q *query, extra []expr) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newJoin(ln, rn, left, compileQuals(rest, sh), sh), nil
+	join := newJoin(ln, rn, left, compileQuals(rest, sh), sh)
+	if it := t.r.item; it != nil && it.table != nil && it.part == nil {
+		q.a.keyJoins = append(q.a.keyJoins, &keyJoin{node: join, left: t.l, inner: it, quals: slices.Concat(quals, t.r.quals)})
+	}
+	return join, nil
 }
 
 // cheapFirst moves conditions with subqueries behind the others, as the planner orders them by cost.

@@ -156,6 +156,7 @@ func (n *gateNode) rels() []int { return n.child.rels() }
 type joinNode struct {
 	l, r  node
 	left  bool // LEFT JOIN
+	once  bool // a row of l meets at most one of r, see keyJoin
 	cond  qual
 	slot  int
 	rrels []int
@@ -244,7 +245,7 @@ func (n *joinNode) next(f *frame) (bool, error) {
 				return false, err
 			}
 			if ok {
-				st.matched = true
+				st.matched, st.have = true, !n.once
 				return true, nil
 			}
 		}

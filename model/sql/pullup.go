@@ -56,12 +56,13 @@ func (a *analyzer) settlePartitions() []func(*frame) error {
 
 // rootScans settles the scans of a level with all that it absorbs. more are facts that come from the level around it.
 func (a *analyzer) rootScans(lv *level, more func(*facts)) []*partScan {
-	fs := &facts{a: a, alias: map[string]expr{}, class: map[string]*eqClass{}, sink: &scanSink{}}
+	fs := &facts{a: a, alias: map[string]expr{}, class: map[string]*eqClass{}, sink: &scanSink{}, leaves: map[int]bool{}, inside: map[int]map[int]bool{}}
 	fs.level(lv)
 	if more != nil {
 		more(fs)
 	}
 	fs.throughOuterJoins()
+	fs.settleJoins()
 	scans := fs.sink.flat()
 	for _, n := range scans {
 		fs.settle(n)
@@ -106,8 +107,10 @@ type facts struct {
 	quals   []expr    // other conditions
 	closed  []*nsItem // subqueries in FROM that stay, into which conditions are pushed
 	sink    *scanSink
-	below   int // how many outer and anti joins what is being taken in is below
-	bases   int // tables and other sources of rows
+	below   int                  // how many outer and anti joins what is being taken in is below
+	bases   int                  // tables and other sources of rows
+	leaves  map[int]bool         // items of FROM
+	inside  map[int]map[int]bool // those that were pulled up: the relations in them
 }
 
 // level takes in a level: its FROM, its conditions, and the subqueries that its conditions become joins with. It gives the
@@ -211,6 +214,7 @@ func (fs *facts) onQuals(quals []expr, inner, nullable map[int]bool) {
 // leaf takes in an item of FROM.
 func (fs *facts) leaf(it *nsItem) map[int]bool {
 	fs.bases++
+	fs.leaves[it.rel] = true
 	if it.part != nil {
 		fs.sink.scans = append(fs.sink.scans, it.part)
 		return nil
@@ -225,6 +229,7 @@ func (fs *facts) leaf(it *nsItem) map[int]bool {
 		return nil
 	}
 	fs.bases--
+	fs.inside[it.rel] = relSet(p.level.tree)
 	outer := fs.sink
 	fs.sink = &scanSink{}
 	outer.late = append(outer.late, fs.sink)

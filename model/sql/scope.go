@@ -80,6 +80,7 @@ type analyzer struct {
 	volatile    bool
 	viewDepth   int
 	levels      []*level   // the FROM clauses, inner ones first
+	keyJoins    []*keyJoin // the joins with tables
 	sqlFunction bool       // the parameters are those of an SQL function, which a planner does not know
 	dml         []*cteNode // data-modifying WITH queries, in order
 	inDML       bool       // the statement is INSERT, UPDATE or DELETE
