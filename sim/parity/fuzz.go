@@ -26,9 +26,8 @@ type Report struct {
 	Steps   int            `json:"steps"`
 	Runs    int            `json:"runs"`
 	Schemas int            `json:"schemas"`
-	Seed    uint64         `json:"seed"`         // of the last schema
-	Refused map[string]int `json:"refused"`      // what the model refused, how often
-	Errors  int            `json:"schemaErrors"` // schemas that could not be made on both
+	Seed    uint64         `json:"seed"`    // of the last schema
+	Refused map[string]int `json:"refused"` // what the model refused, how often
 }
 
 // Found is a divergence, with the case as it was found and as it was shrunk.
@@ -50,6 +49,9 @@ func Fuzz(ctx context.Context, server *postgres.Server, o Options) (Report, []*F
 	rep := Report{Refused: map[string]int{}}
 	var all []*Found
 	for seed := o.Seed; rep.Steps < o.Steps; seed++ {
+		if err := ctx.Err(); err != nil {
+			return rep, all, err
+		}
 		rep.Seed = seed
 		found, err := fuzzSchema(ctx, server, seed, o, &rep)
 		if found != nil {
@@ -74,12 +76,10 @@ func fuzzSchema(ctx context.Context, server *postgres.Server, seed uint64, o Opt
 	db, err := server.NewPair(&sim.Setup{Schema: join(schema), Seed: join(rows)}, o.CompareLocks)
 	if err != nil {
 		var u *sim.Unsupported
-		if errors.As(err, &u) {
-			rep.Refused[u.Err.Message]++
-		} else {
-			rep.Refused["schema: "+err.Error()]++
+		if !errors.As(err, &u) {
+			return nil, fmt.Errorf("seed %d: the schema: %w\n%s", seed, err, join(schema)+join(rows))
 		}
-		rep.Errors++
+		rep.Refused[u.Err.Message]++
 		return nil, nil
 	}
 	defer db.Shutdown()

@@ -102,7 +102,7 @@ func TestManySteps(t *testing.T) {
 		for _, f := range found {
 			t.Errorf("%v\n%s", f.Divergence, f.Shrunk)
 		}
-		if report.Steps < steps || report.Errors > 0 {
+		if report.Steps < steps {
 			t.Errorf("%+v", report)
 		}
 	}

@@ -234,9 +234,13 @@ func (b *Backend) await(s *session, expect expectation) (sim.Reply, error) {
 			return sim.Reply{}, err
 		}
 		if len(by[0]) > 0 {
-			s.waits = true
-			b.hold(s)
-			return sim.Reply{Blocked: true, By: by[0], On: "a lock"}, nil
+			held, err := b.hold(s)
+			if err != nil {
+				return sim.Reply{}, err
+			}
+			if s.waits = held; held {
+				return sim.Reply{Blocked: true, By: by[0], On: "a lock"}, nil
+			}
 		}
 		waited := time.Since(begun)
 		switch {
@@ -324,6 +328,9 @@ func (b *Backend) resume(index int, expect expectation) (sim.Reply, error) {
 	s := b.session(index)
 	if s == nil || !s.waits {
 		return sim.Reply{}, fmt.Errorf("session %d does not wait", index)
+	}
+	if s.held {
+		s.began = time.Now()
 	}
 	s.waits, s.signalled = false, false
 	b.letGo(s)

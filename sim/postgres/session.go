@@ -19,11 +19,12 @@ type session struct {
 	w      *wire.Conn
 	index  int
 	open   bool
-	parked bool   // not shown in pg_stat_activity
-	busy   bool   // a request is in flight
-	waits  bool   // ... and it waits for a lock
-	held   bool   // ... and its backend is stopped with SIGSTOP
-	failed string // cause that a cancel request stands for, "" otherwise
+	parked bool      // not shown in pg_stat_activity
+	busy   bool      // a request is in flight
+	waits  bool      // ... and it waits for a lock
+	held   bool      // ... and its backend is stopped with SIGSTOP
+	began  time.Time // not later than that wait
+	failed string    // cause that a cancel request stands for, "" otherwise
 
 	signalled bool         // its statement waits, and goes on because somebody has signalled it
 	killed    bool         // pg_terminate_backend was called on it: the connection is about to end
@@ -75,6 +76,7 @@ const maxPrepared = 500
 // start sends a request. Settings to be made before it go in the same packet.
 func (s *session) start(req sim.Request, settings string) error {
 	s.busy, s.req, s.ans, s.skip, s.failed, s.killed = true, req, answer{}, 0, "", false
+	s.began = time.Now()
 	if settings != "" && s.w.Tx != 'E' {
 		s.w.SendQuery(&pgproto3.Query{String: settings})
 		s.skip++
