@@ -47,6 +47,7 @@ type Report struct {
 	Violation scheduler.Violation
 	Choices   []string            // of that run, when the strategy learns: its seed alone does not make it again
 	Differs   *replay.Difference  // with DoubleCheck: two runs of Seed were not the same
+	Digest    uint64              // with DoubleCheck: of all runs, in no order; see replay.Run's
 	Witnesses map[string]uint64   // in how many runs each was seen
 	Unseen    []string            // witnesses that the scenario names and that no run saw
 	Cut       uint64              // runs that reached the limit of steps
@@ -200,6 +201,7 @@ type worker struct {
 	seen     map[string]uint64
 	waits    map[int]uint64
 	cut      uint64
+	digest   uint64
 }
 
 func (w *worker) close() {
@@ -287,6 +289,7 @@ func (w *worker) again(seed uint64, o *scheduler.Outcome, world *sim.World) (*re
 	if err != nil {
 		return nil, err
 	}
+	w.digest += scheduler.Mix(first.Digest() ^ seed)
 	return replay.Compare(first, &replay.Run{Trace: world.Trace().Clone(), Violation: o.Violation}), nil
 }
 
@@ -301,4 +304,5 @@ func (w *worker) finish() {
 		w.report.Waits[choices] += n
 	}
 	w.report.Cut += w.cut
+	w.report.Digest += w.digest
 }

@@ -3,6 +3,7 @@ package replay
 
 import (
 	"fmt"
+	"hash/fnv"
 
 	"simrun/scheduler"
 	"simrun/sim"
@@ -78,6 +79,18 @@ type Difference struct {
 
 func (d *Difference) Error() string {
 	return fmt.Sprintf("step %d differs: it was %q, now it is %q", d.Step, d.Was, d.Now)
+}
+
+// Digest is a hash of all the lines and steps of a run and of what it broke: that of another run of the same spec, by any build and
+// on any machine, is the same.
+func (r *Run) Digest() uint64 {
+	h := fnv.New64a()
+	for i := range r.Trace.Steps {
+		s := &r.Trace.Steps[i]
+		fmt.Fprintf(h, "%s\n%016x\n", s.Line(r.Trace.Actors), s.Digest)
+	}
+	fmt.Fprintf(h, "%s: %s", r.Violation.Invariant, r.Violation.Detail)
+	return h.Sum64()
 }
 
 // Compare returns the first step at which two runs differ, or nil.

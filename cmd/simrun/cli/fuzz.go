@@ -25,6 +25,7 @@ type fuzzOptions struct {
 	dir      string
 	plots    string
 	only     []string
+	double   bool
 	noShrink bool
 	ctx      context.Context
 
@@ -37,7 +38,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	var first, runs uint64
 	var limit time.Duration
 	var workers int
-	var double, measure, refine bool
+	var measure, refine bool
 	c := &cobra.Command{
 		Use:   "fuzz",
 		Short: "Make many seeded runs, and stop at the first seed that breaks an invariant",
@@ -52,7 +53,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 	f.Uint64Var(&runs, "runs", 0, "how many runs (default 10000, unless --time is given)")
 	f.DurationVar(&limit, "time", 0, "for how long, e.g. 5m")
 	f.IntVar(&workers, "workers", 0, "how many run at once (default one for each processor; one on a server)")
-	f.BoolVar(&double, "doublecheck", false, "make each run twice, and name the first step that differs")
+	f.BoolVar(&o.double, "doublecheck", false, "make each run twice, and name the first step that differs; otherwise tell a digest of all steps of all runs")
 	f.BoolVar(&refine, "tla", false, tlaFlagDoc)
 	f.BoolVar(&measure, "measure", false, "count the distinct states and orderings that the runs reach, by one worker on the model, and estimate how many they have not reached")
 	f.StringArrayVar(&o.only, "only", nil, "look for violations of this invariant; a run that breaks another just ends; may be repeated")
@@ -103,7 +104,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 			return &exit{exitCouldNot, err}
 		}
 		progress := a.teller()
-		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: double, Only: o.only, Measure: measure, Waits: o.plots != "",
+		r, err := fuzz.Campaign{Spec: s, Stride: stride, Runs: runs, Time: limit, Workers: workers, Open: open, DoubleCheck: o.double, Only: o.only, Measure: measure, Waits: o.plots != "",
 			Context: c.Context(), Progress: func(p fuzz.Progress) {
 				rates.add(p.Elapsed, p.Runs)
 				progress.tell(p.Elapsed, rate("runs", p.Runs, p.Of, p.Elapsed))
@@ -133,6 +134,7 @@ type jsonFuzz struct {
 	Cut       uint64            `json:"cut,omitempty"` // runs that reached the limit of steps
 	Witnesses map[string]uint64 `json:"witnesses,omitempty"`
 	Unseen    []string          `json:"unseen,omitempty"`
+	Digest    string            `json:"digest,omitempty"`  // with --doublecheck: of all steps of all runs
 	Bound     string            `json:"bound,omitempty"`   // what the strategy promises
 	Reached   []string          `json:"reached,omitempty"` // with --measure: states and orderings, and how many are estimated to be left
 	FailedAt  uint64            `json:"failed_seed,omitempty"`
@@ -171,6 +173,9 @@ func (a *app) fuzzed(s replay.Spec, r *fuzz.Report, open replay.Opener, o *fuzzO
 	out := jsonFuzz{Spec: s, Backend: a.server.backend, Verdict: "held", Runs: r.Runs, Steps: r.Steps, Cut: r.Cut, Witnesses: r.Witnesses, Unseen: r.Unseen}
 	if out.Bound, err = bound(s); err != nil {
 		return err
+	}
+	if o.double {
+		out.Digest = fmt.Sprintf("%016x", r.Digest)
 	}
 	if c := r.Coverage; c != nil {
 		out.Reached = []string{c.States.Meaning("states"), c.Orderings.Meaning("orderings")}
@@ -243,6 +248,9 @@ func (a *app) printFuzz(f *jsonFuzz, o *fuzzOptions) {
 	fmt.Fprintf(a.out, "held: %d runs of %s from seed %d, %s\n", f.Runs, f.Scenario, f.Seed, what)
 	for _, name := range slices.Sorted(maps.Keys(f.Witnesses)) {
 		fmt.Fprintf(a.out, "  %8d runs saw %s\n", f.Witnesses[name], name)
+	}
+	if f.Digest != "" {
+		fmt.Fprintf(a.out, "each was made twice, with the same steps: digest %s\n", f.Digest)
 	}
 	if f.Bound != "" {
 		fmt.Fprintln(a.out, f.Bound)
