@@ -544,6 +544,9 @@ func (t *jtree) plan(q *query, extra []expr) (node, error) {
 		}
 		return &fullJoinNode{l: l, r: r, cond: compileQuals(quals, sh), slot: sh.newSlot(), lrels: l.rels(), rrels: r.rels()}, nil
 	}
+	if flipped := t.ledByKey(q.a, quals); flipped != nil {
+		return flipped.plan(q, nil)
+	}
 	// ON conditions of an inner join that one side decides go there.
 	left := t.kind == pg.JoinType_JOIN_LEFT
 	l := t.l

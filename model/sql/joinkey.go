@@ -1,6 +1,11 @@
 package sql
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	pg "github.com/pganalyze/pg_query_go/v6"
+)
 
 // A planner that knows of a join that each row of the left side meets at most one row of the right one, since the conditions give
 // all columns of a unique index, looks for no second one (innerrel_is_unique in analyzejoins.c). It shows where a transaction sees
@@ -113,6 +118,81 @@ func (r *Relation) rowsPerPage() int {
 		}
 	}
 	return (page - pageHeader) / width
+}
+
+// ledByKey gives an inner join of two tables the other way round when a planner begins at the right one: in a.k = b.k AND a.k = 1 it
+// compares both with 1, and where k is a key of b alone, it expects one row of b and more of a.
+func (t *jtree) ledByKey(a *analyzer, quals []expr) *jtree {
+	if t.kind != pg.JoinType_JOIN_INNER || t.l.item == nil || t.r.item == nil || len(quals) != 1 || len(t.l.quals)+len(t.r.quals) != 1 {
+		return nil
+	}
+	l, r := t.l.item, t.r.item
+	if l.table == nil || r.table == nil || r.part != nil {
+		return nil
+	}
+	lv, rv := equalSides(quals[0], l.rel, r.rel)
+	if lv == nil || rv == nil || !r.table.hasKey(rv.col) || l.table.hasKey(lv.col) {
+		return nil
+	}
+	leads, follows := *t.r, *t.l
+	if c := a.givenAs(lv, t.l.quals); c != nil {
+		eq, err := a.operator("=", rv, c, -1)
+		if err != nil {
+			return nil
+		}
+		leads.quals = []expr{eq}
+	} else if c := a.givenAs(rv, t.r.quals); c != nil {
+		eq, err := a.operator("=", lv, c, -1)
+		if err != nil {
+			return nil
+		}
+		follows.quals = []expr{eq}
+	} else {
+		return nil
+	}
+	return &jtree{l: &leads, r: &follows, kind: t.kind, quals: quals, rels: slices.Concat(leads.rels, follows.rels)}
+}
+
+// equalSides gives the columns of the relations l and r that a condition makes equal, when that is all it does.
+func equalSides(e expr, l, r int) (lv, rv *varExpr) {
+	c, ok := e.(*callExpr)
+	if !ok || c.fn.name != "=" || len(c.args) != 2 {
+		return nil, nil
+	}
+	for _, arg := range c.args {
+		switch v, ok := arg.(*varExpr); {
+		case ok && v.rel == l:
+			lv = v
+		case ok && v.rel == r:
+			rv = v
+		}
+	}
+	return lv, rv
+}
+
+// givenAs gives the constant that the only one of the conditions makes a column equal to, or nil.
+func (a *analyzer) givenAs(v *varExpr, quals []expr) expr {
+	if len(quals) != 1 {
+		return nil
+	}
+	c, ok := quals[0].(*callExpr)
+	if !ok || c.fn.name != "=" || len(c.args) != 2 {
+		return nil
+	}
+	fs := &facts{a: a}
+	for i, arg := range c.args {
+		if signature(arg) == signature(v) && fs.planConst(c.args[1-i]) {
+			return c.args[1-i]
+		}
+	}
+	return nil
+}
+
+// hasKey says whether a column is unique by itself, and known as such to the planner.
+func (r *Relation) hasKey(col int) bool {
+	return slices.ContainsFunc(r.Indexes, func(ix Index) bool {
+		return ix.Unique && !ix.Deferrable && ix.Pred == nil && len(ix.Cols) == 1 && ix.Cols[0] == col
+	})
 }
 
 // given says whether a column is equal to a constant or to something of the relations outer.

@@ -174,7 +174,7 @@ func (g *gen) query(t table) string {
 	case 4:
 		return fmt.Sprintf("SELECT k FROM %s WHERE %s %s SELECT k FROM %s ORDER BY 1", t.name, g.where(""), g.oneOf("UNION", "UNION ALL", "EXCEPT", "INTERSECT"), o.name)
 	case 5:
-		return fmt.Sprintf("SELECT k, (SELECT count(*) FROM %s z WHERE z.v < a.v) FROM %s a WHERE %s ORDER BY k", o.name, t.name, g.where("a."))
+		return fmt.Sprintf("SELECT k, (SELECT count(*) FROM %s z WHERE z.v < a.v) FROM %s a WHERE %s ORDER BY 1, 2", o.name, t.name, g.where("a."))
 	case 6:
 		return fmt.Sprintf("SELECT * FROM (SELECT k, v + 1 AS w FROM %s) x WHERE w > %d ORDER BY w DESC, k LIMIT 2", t.name, g.r.IntN(40))
 	}
