@@ -335,7 +335,7 @@ func (b *Backend) resume(index int, expect expectation) (sim.Reply, error) {
 	if s.held {
 		s.began = time.Now()
 	}
-	s.waits, s.signalled = false, false
+	s.waits, s.signalled, s.looked = false, false, false
 	b.letGo(s)
 	return b.await(s, expect)
 }
@@ -398,7 +398,7 @@ func cycle(edges map[int][]int) []int {
 
 // Interrupt ends the blocked statement of a session, or for sim.IdleTimeout the connection of an idle one. A deadlock's victim is
 // let go and finds the deadlock itself; the other errors are those of a cancelled statement, and of a terminated backend, under
-// the cause asked for, since the server's own timers are off.
+// the cause asked for, since the server's own timers are off; so is a deadlock of a victim that has looked for one before.
 func (b *Backend) Interrupt(index int, cause string) (sim.Reply, error) {
 	s := b.session(index)
 	if s != nil && s.open && !s.busy && cause == sim.IdleTimeout {
@@ -407,7 +407,7 @@ func (b *Backend) Interrupt(index int, cause string) (sim.Reply, error) {
 	if s == nil || !s.waits {
 		return sim.Reply{}, fmt.Errorf("session %d does not wait", index)
 	}
-	if cause != "40P01" {
+	if cause != "40P01" || s.looked {
 		s.failed = cause
 		if err := b.interrupt(s); err != nil {
 			return sim.Reply{}, err

@@ -103,7 +103,9 @@ func (b *Backend) rearrange(index int) (sim.Reply, error) {
 		}
 		looked := time.Since(begun) > 2*b.patience && !slices.Contains(b.Deadlock(), index) // another one was moved up
 		if looked || !slices.Equal(before[0], now[0]) {
-			return b.resume(index, expectNothing)
+			r, err := b.resume(index, expectNothing)
+			s.looked = looked && r.Blocked
+			return r, err
 		}
 	}
 	return sim.Reply{}, fmt.Errorf("session %d does not look for deadlocks", index)

@@ -26,6 +26,7 @@ type session struct {
 	began  time.Time // not later than that wait
 	failed string    // cause that a cancel request stands for, "" otherwise
 
+	looked    bool         // it has looked for a deadlock in this wait, and does so once only
 	signalled bool         // its statement waits, and goes on because somebody has signalled it
 	killed    bool         // pg_terminate_backend was called on it: the connection is about to end
 	gone      *types.Error // why the connection has ended
@@ -75,7 +76,7 @@ const maxPrepared = 500
 
 // start sends a request. Settings to be made before it go in the same packet.
 func (s *session) start(req sim.Request, settings string) error {
-	s.busy, s.req, s.ans, s.skip, s.failed, s.killed = true, req, answer{}, 0, "", false
+	s.busy, s.req, s.ans, s.skip, s.failed, s.killed, s.looked = true, req, answer{}, 0, "", false, false
 	s.began = time.Now()
 	if settings != "" && s.w.Tx != 'E' {
 		s.w.SendQuery(&pgproto3.Query{String: settings})
