@@ -138,18 +138,18 @@ func (h *hooks) queueChecks(rn *run, old, new []types.Value, madeHere bool) {
 				rn.after = append(rn.after, func() error { return c.check(rn, key) })
 			}
 		case old == nil: // a server opens the referenced table before it sees that there is nothing to look up
-			rn.after = append(rn.after, func() error { return c.pass(rn) })
+			rn.after = append(rn.after, func() error { return passTable(rn, c.fk.Ref) })
 		}
 	}
 }
 
-// pass waits as a check does that has nothing to look up.
-func (c *fkCheck) pass(rn *run) error {
-	ref, ok := rn.d.catalog(rn.s).byQName(c.fk.Ref)
+// passTable waits as a check does that opens a table and has nothing to look up in it.
+func passTable(rn *run, qname string) error {
+	r, ok := rn.d.catalog(rn.s).byQName(qname)
 	if !ok {
-		return types.Errorf("42P01", "relation %q does not exist", baseName(c.fk.Ref))
+		return types.Errorf("42P01", "relation %q does not exist", baseName(qname))
 	}
-	return rn.x.PassTable(ref.ID, storage.RowShare)
+	return rn.x.PassTable(r.ID, storage.RowShare)
 }
 
 func (c *fkCheck) check(rn *run, key []types.Value) error {
@@ -249,7 +249,10 @@ func (g *fkAction) act(rn *run, op byte, key, newKey []types.Value) error {
 	childFrom := func(child *Relation) string { return from(g.fk.Table, child.Kind == KindPartitioned) }
 	switch do {
 	case NoAction, Restrict:
-		if do == NoAction { // another row may have the key by now
+		if do == NoAction { // another row may have the key by now; a server opens the referencing table before it looks
+			if err := passTable(rn, g.fk.Table); err != nil {
+				return err
+			}
 			q, err := g.query(rn, "self", func(*Relation, []string) string {
 				return "SELECT 1 FROM " + from(g.fk.Ref, g.table.Kind == KindPartitioned) + " x WHERE " + match(g.names, 1) + " FOR KEY SHARE OF x"
 			}, 1)
