@@ -153,11 +153,7 @@ func (g *gen) lockingSelect(t table) string {
 	tail := strength + g.oneOf("", "", "", " NOWAIT", " SKIP LOCKED", " SKIP LOCKED")
 	switch g.r.IntN(6) {
 	case 0:
-		o := g.table()
-		if o.primary && !t.primary {
-			t, o = o, t // a table that is looked up by its whole key leads a join, wherever it stands: see "Plans" in docs/postgres.md
-		}
-		return fmt.Sprintf("SELECT a.k, b.v FROM %s a JOIN %s b ON a.k = b.k WHERE %s ORDER BY 1, 2 %s", t.name, o.name, g.where("a."), strings.Replace(tail, strength, strength+g.oneOf("", " OF a", " OF b"), 1))
+		return fmt.Sprintf("SELECT a.k, b.v FROM %s a JOIN %s b ON a.k = b.k WHERE %s ORDER BY 1, 2 %s", t.name, g.table().name, g.where("a."), strings.Replace(tail, strength, strength+g.oneOf("", " OF a", " OF b"), 1))
 	case 1:
 		return fmt.Sprintf("SELECT * FROM %s ORDER BY k, v LIMIT %d %s", t.name, 1+g.r.IntN(2), tail)
 	}
