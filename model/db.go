@@ -35,6 +35,10 @@ func (d *DB) Clone() *DB { return &DB{db: d.db.Clone()} }
 // some sequence of requests have different fingerprints, but for collisions.
 func (d *DB) Fingerprint() uint64 { return d.db.Fingerprint() }
 
+// FingerprintAs is the fingerprint of the database with other numbers for its sessions: as has the new one of each, a permutation of
+// 0..len(as)-1.
+func (d *DB) FingerprintAs(as []int) uint64 { return d.db.FingerprintAs(as) }
+
 // Open starts a session of the superuser postgres and returns its number, the lowest that is free. A role is set in it as by SET
 // ROLE.
 func (d *DB) Open(role string) int { return d.db.Open(role) }

@@ -50,6 +50,7 @@ const liveMax = 2048
 // graph holds the control states of one actor.
 type graph struct {
 	spec  *ActorSpec
+	name  string       // that hashes are made of
 	start *node        // before the actor's first line; its one answer is obsStart
 	size  atomic.Int64 // nodes
 
@@ -64,10 +65,14 @@ type graph struct {
 	next   int
 }
 
-func newGraph(spec *ActorSpec) *graph {
-	g := &graph{spec: spec, marks: map[uint64]*node{}, facts: map[uint64]*facts{}}
+// newGraph begins the graph of an actor; those of one kind have equal hashes when asked for.
+func newGraph(spec *ActorSpec, byKind bool) *graph {
+	g := &graph{spec: spec, name: spec.Name, marks: map[uint64]*node{}, facts: map[uint64]*facts{}}
+	if byKind && spec.Kind != "" {
+		g.name = "kind " + spec.Kind
+	}
 	g.nothing = g.factsOf(nil)
-	g.start = &node{graph: g, hash: hashString(31, spec.Name)}
+	g.start = &node{graph: g, hash: hashString(31, g.name)}
 	return g
 }
 
@@ -114,7 +119,7 @@ func (g *graph) explore(n *node, o observation) *edge {
 func (g *graph) intern(n *node, o observation, co *coroutine, ask *pending) (*node, error) {
 	hash := mix(n.hash, o.hash)
 	if co.checkpointed {
-		hash = mix(mix(31, co.mark), hashString(0, g.spec.Name))
+		hash = mix(mix(31, co.mark), hashString(0, g.name))
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		if known := g.marks[hash]; known != nil {
@@ -132,7 +137,7 @@ func (g *graph) intern(n *node, o observation, co *coroutine, ask *pending) (*no
 		slices.ContainsFunc(co.events, func(e Event) bool { return e.Kind == EventCall })
 	if ask == nil {
 		to.done, to.err = true, co.err
-		to.hash = endHash(g.spec, co.err)
+		to.hash = endHash(g.name, co.err)
 	} else {
 		g.keep(to, co)
 	}
@@ -144,8 +149,8 @@ func (g *graph) intern(n *node, o observation, co *coroutine, ask *pending) (*no
 }
 
 // endHash is the hash of an actor's end: what it observed before no longer matters.
-func endHash(spec *ActorSpec, err error) uint64 {
-	h := hashString(32, spec.Name)
+func endHash(name string, err error) uint64 {
+	h := hashString(32, name)
 	if err != nil {
 		h = hashString(h, err.Error())
 	}

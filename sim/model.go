@@ -64,8 +64,9 @@ func (b *modelBackend) Clone() Backend {
 	return &c
 }
 
-func (b *modelBackend) Fingerprint() uint64          { return b.db.Fingerprint() }
-func (b *modelBackend) CommittedFingerprint() uint64 { return b.db.CommittedFingerprint() }
+func (b *modelBackend) Fingerprint() uint64           { return b.db.Fingerprint() }
+func (b *modelBackend) FingerprintAs(as []int) uint64 { return b.db.FingerprintAs(as) }
+func (b *modelBackend) CommittedFingerprint() uint64  { return b.db.CommittedFingerprint() }
 
 func (b *modelBackend) Open(i int, spec ActorSpec) error {
 	for b.opened <= i {

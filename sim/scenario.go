@@ -86,7 +86,9 @@ type Setup struct {
 // ActorSpec is one actor of a setup.
 type ActorSpec struct {
 	Name string // unique, e.g. "rotator-0.7/1"
-	Kind string // actors of one kind with equal Run behave alike (symmetry); "" means Name
+	// Kind promises that the actors of one kind do the same when they observe the same, whatever their names and their sessions'
+	// numbers, and that no invariant tells them apart; see Options.Symmetry. "" is a kind of its own.
+	Kind string
 	Role string // SET ROLE for its session; "" is the superuser
 	// Settings are session settings, e.g. {"default_transaction_isolation", "repeatable read"}.
 	Settings [][2]string

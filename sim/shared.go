@@ -52,7 +52,8 @@ type dbNode struct {
 
 	mu        sync.Mutex
 	db        Cloner
-	committed atomic.Uint64 // CommittedFingerprint, 0 when not yet asked
+	as        map[string]uint64 // FingerprintAs, of the permutations that were asked for
+	committed atomic.Uint64     // CommittedFingerprint, 0 when not yet asked
 	cycle     atomic.Pointer[[]int]
 }
 
@@ -250,6 +251,25 @@ func (b *shared) Clone() Backend {
 }
 
 func (b *shared) Fingerprint() uint64 { return b.at.hash }
+
+func (b *shared) FingerprintAs(as []int) uint64 {
+	n := b.at
+	var key [16]byte
+	for i, to := range as {
+		key[i] = byte(to)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	h, known := n.as[string(key[:len(as)])]
+	if !known {
+		h = n.db.(relabeler).FingerprintAs(as)
+		if n.as == nil {
+			n.as = map[string]uint64{}
+		}
+		n.as[string(key[:len(as)])] = h
+	}
+	return h
+}
 
 func (b *shared) CommittedFingerprint() uint64 {
 	n := b.at

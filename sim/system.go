@@ -26,6 +26,9 @@ type Options struct {
 	Share bool
 	// Footprints has Footprint tell what a step touched, when the backend can; otherwise each step conflicts with all others.
 	Footprints bool
+	// Symmetry gives worlds that differ only in which of several actors of one Kind is in which condition one fingerprint: for
+	// searches on the model, of setups without monitors.
+	Symmetry bool
 	// AtEnds leaves out the invariants that are judged on the way (Always, Monitored), and footprints do not order steps for their
 	// sake: for those who judge them otherwise, as a search through all states does.
 	AtEnds bool
@@ -67,6 +70,7 @@ type plan struct {
 	lockMonitors bool                // a monitor reads the acquired locks
 	names        [][stepKinds]string // of each actor's choices, but for StepChoose
 	budgets      [faultKinds]uint8
+	kinds        [][]int // with Options.Symmetry: the actors of each kind of which there are several
 	panels       *panels // of worlds that share them; nil when each has its own
 	verdicts     verdicts
 	memos        memos
@@ -90,7 +94,7 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 	}
 	p.cloner, _ = backend.(Cloner)
 	for i := range setup.Actors {
-		p.graphs = append(p.graphs, newGraph(&setup.Actors[i]))
+		p.graphs = append(p.graphs, newGraph(&setup.Actors[i], opts.Symmetry))
 		if !setup.Actors[i].Daemon {
 			p.required++
 		}
@@ -113,6 +117,12 @@ func NewSystem(setup *Setup, backend Backend, opts Options) (*System, error) {
 	}
 	for k := range p.budgets {
 		p.budgets[k] = uint8(min(setup.Faults.budget(fault(k)), math.MaxUint8))
+	}
+	if opts.Symmetry {
+		var err error
+		if p.kinds, err = p.kindsOf(); err != nil {
+			return nil, err
+		}
 	}
 	p.verdicts.init()
 	p.memos.init()
@@ -240,7 +250,7 @@ func (s *System) Trim() {
 	for i, g := range s.graphs {
 		if g.size.Load() > controlMax || g.sets() > controlMax {
 			g.stop()
-			s.graphs[i] = newGraph(g.spec)
+			s.graphs[i] = newGraph(g.spec, s.opts.Symmetry)
 			trimmed = true
 		}
 	}
@@ -379,16 +389,13 @@ func (s *System) Release(w *World) {
 
 // Fingerprint is scheduler.System's: the database, the actors' control states, the clock, monitors, facts and budgets.
 func (s *System) Fingerprint(w *World) uint64 {
-	h := mix(w.db.(Cloner).Fingerprint(), uint64(w.now))
-	for i := range w.actors {
-		a := &w.actors[i]
-		h = mix(h, a.at.hash)
-		h = mix(h, uint64(a.status)|uint64(a.restarts)<<8|b2u(a.lose)<<16)
-		if a.status == asleep {
-			h = mix(h, uint64(a.wakeAt))
-		}
-		if a.facts.hash != 0 {
-			h = mix(h, a.facts.hash)
+	var h uint64
+	if s.kinds != nil {
+		h = mix(s.symmetric(w), uint64(w.now))
+	} else {
+		h = mix(w.db.(Cloner).Fingerprint(), uint64(w.now))
+		for i := range w.actors {
+			h = w.actors[i].hash(h)
 		}
 	}
 	if w.panel != nil {
@@ -403,6 +410,19 @@ func (s *System) Fingerprint(w *World) uint64 {
 		h = hashString(mix(h, 61), w.broken) // a step that ends the run, seen from other steps to the same data
 	}
 	return scheduler.Mix(h)
+}
+
+// hash folds an actor into h, but for its session.
+func (a *actor) hash(h uint64) uint64 {
+	h = mix(h, a.at.hash)
+	h = mix(h, uint64(a.status)|uint64(a.restarts)<<8|b2u(a.lose)<<16)
+	if a.status == asleep {
+		h = mix(h, uint64(a.wakeAt))
+	}
+	if a.facts.hash != 0 {
+		h = mix(h, a.facts.hash)
+	}
+	return h
 }
 
 // Fair is scheduler.Fair's: faults may never happen.

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"simrun/model/storage"
@@ -103,11 +104,18 @@ func (d *Database) Close(i int) {
 func (d *Database) SetNow(us int64) { d.now = us }
 
 // Fingerprint is the canonical hash of the database, of its sessions and of the time: of all that what it will do depends on.
-func (d *Database) Fingerprint() uint64 {
-	h := mixHash(d.st.Fingerprint(), uint64(d.now))
-	for i, s := range d.sess {
-		if s != nil {
-			h = mixHash(h, uint64(i)+1)
+func (d *Database) Fingerprint() uint64 { return d.FingerprintAs(nil) }
+
+// FingerprintAs is the fingerprint of the database with other numbers for its sessions: as has the new one of each, a permutation.
+func (d *Database) FingerprintAs(as []int) uint64 {
+	h := mixHash(d.st.FingerprintAs(as), uint64(d.now))
+	for place := range d.sess {
+		i := place
+		if place < len(as) {
+			i = slices.Index(as, place)
+		}
+		if s := d.sess[i]; s != nil {
+			h = mixHash(h, uint64(place)+1)
 			h = s.fingerprint(h)
 		}
 	}

@@ -53,14 +53,26 @@ var polyPower = func() (p [chunkMax + 1]uint64) {
 // hasher computes one fingerprint.
 type hasher struct {
 	st      *State
+	as      []int    // the numbers to take for sessions; nil: their own
 	settled bool     // of what has been committed only, as a transaction that began now would find it
 	snaps   []uint64 // the live snapshots, ascending
 	class   []uint8  // for each, the number of its class: snapshots that no kept commit tells apart are of one
 }
 
+// label is the number to take for a session.
+func (f *hasher) label(id SessionID) uint64 {
+	if int(id) < len(f.as) {
+		return uint64(f.as[id])
+	}
+	return uint64(id)
+}
+
 // Fingerprint returns the canonical hash of the state: equal for states that behave alike. Footprints are not part of it.
-func (st *State) Fingerprint() uint64 {
-	f := hasher{st: st}
+func (st *State) Fingerprint() uint64 { return st.FingerprintAs(nil) }
+
+// FingerprintAs is the fingerprint of the state with other numbers for its sessions: as has the new one of each, a permutation.
+func (st *State) FingerprintAs(as []int) uint64 {
+	f := hasher{st: st, as: as}
 	var snaps [8]uint64
 	var class [8]uint8
 	f.classify(snaps[:0], class[:0])
@@ -94,7 +106,7 @@ func (st *State) Fingerprint() uint64 {
 		h = mix(h, f.queue())
 	}
 	for _, id := range st.woken {
-		h = mix(h, uint64(id)+1)
+		h = mix(h, f.label(id)+1)
 	}
 	if len(st.ser.txs) > 0 {
 		h = mix(h, f.serials())
@@ -183,7 +195,7 @@ func (f *hasher) stamp(x stamp) uint64 {
 	if a == nil {
 		return 1 << 25 // an operation waits for it and has not been run again since it ended
 	}
-	return 1<<40 | uint64(a.sess)<<16 | uint64(a.level)
+	return 1<<40 | f.label(a.sess)<<16 | uint64(a.level)
 }
 
 // command names a command of a transaction in progress.
@@ -340,14 +352,14 @@ func (f *hasher) queue() (sum uint64) {
 				rank++
 			}
 		}
-		sum += mix(mix(f.tag(w.tag), uint64(id)<<8|uint64(w.mode)), rank)
+		sum += mix(mix(f.tag(w.tag), f.label(id)<<8|uint64(w.mode)), rank)
 	}
 	return sum
 }
 
 // session hashes a session.
 func (f *hasher) session(s *session) uint64 {
-	h := uint64(s.id)<<16 | uint64(s.state)<<8 | uint64(s.opts.Isolation)<<4 | flag(s.opts.ReadOnly, 1) | flag(s.opts.Implicit, 2) |
+	h := f.label(s.id)<<16 | uint64(s.state)<<8 | uint64(s.opts.Isolation)<<4 | flag(s.opts.ReadOnly, 1) | flag(s.opts.Implicit, 2) |
 		flag(s.cidUsed, 4) | flag(s.running, 8)
 	var sum uint64
 	for i := range s.held {

@@ -487,7 +487,7 @@ func (f *hasher) serials() uint64 {
 		if t.commit != 0 {
 			return 1<<32 | rank(t.commit)
 		}
-		return uint64(t.sess)
+		return f.label(t.sess)
 	}
 	var sum uint64
 	for i := range c.txs {

@@ -18,7 +18,7 @@ func (a *app) checkCommand() *cobra.Command {
 	var opt scheduler.Options
 	var memory, dir, fair string
 	var seed uint64
-	var resume bool
+	var resume, symmetry bool
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Visit every reachable state on the model, breadth-first: the shortest way to a violation, or that there is none",
@@ -42,6 +42,7 @@ on the server, which the model finds by partial-order reduction; --states and --
 	f.StringVar(&memory, "memory", "", "use at most this much memory, e.g. 8G (default no bound)")
 	f.IntVar(&opt.Switches, "switches", 0, "explore at most this many preemptions plus one (0: no bound)")
 	f.IntVar(&opt.Workers, "workers", runtime.GOMAXPROCS(0), "how many search at once; the result does not depend on it")
+	f.BoolVar(&symmetry, "symmetry", false, "visit one of the states that differ only in which of several actors of one kind is in which condition")
 	f.StringVar(&fair, "progress", "none", "look for runs that never end, assuming this fairness: none (do not look), choices, or actors")
 	f.StringVar(&opt.Checkpoint, "checkpoint", "", "the file to write when the search is interrupted or hits a bound")
 	f.BoolVar(&resume, "resume", false, "go on from --checkpoint")
@@ -61,8 +62,11 @@ on the server, which the model finds by partial-order reduction; --states and --
 		if resume && opt.Checkpoint == "" {
 			return usage("--resume needs --checkpoint FILE")
 		}
+		if symmetry && (opt.Switches > 0 || opt.Fairness == scheduler.FairActors || a.server.backend != "model") {
+			return usage("--symmetry forgets which actor of a kind is which: it does not go with --switches, --progress actors or --backend %s", a.server.backend)
+		}
 		opt.Resume = resume
-		opt.Identity = fmt.Sprintf("%s seed %d lazy %v %s", s.Flags(), s.Seed, s.Lazy, version())
+		opt.Identity = fmt.Sprintf("%s seed %d lazy %v symmetry %v %s", s.Flags(), s.Seed, s.Lazy, symmetry, version())
 		progress, started := a.teller(), time.Now()
 		defer progress.done()
 		opt.ProgressEvery = time.Second
@@ -80,7 +84,7 @@ on the server, which the model finds by partial-order reduction; --states and --
 			}
 			return a.checkClasses(c.Context(), s, open, opt, dir)
 		}
-		setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy, Share: true})
+		setup, sys, err := modelSystem(s, sim.Options{Lazy: s.Lazy, Share: true, Symmetry: symmetry})
 		if err != nil {
 			return err
 		}
