@@ -22,6 +22,7 @@ import (
 type Backend struct {
 	server   *Server
 	setup    *sim.Setup
+	asks     asking // what the schema may ask about sessions, for all statements
 	database string
 	control  *session // asks who waits for whom, runs invariants, resets
 	sessions []*session
@@ -62,7 +63,7 @@ func (s *Server) NewBackend(setup *sim.Setup) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{server: s, setup: setup, database: name, byPID: map[int]int{}, patience: deadlockTimeout}
+	b := &Backend{server: s, setup: setup, asks: asksOf(setup.Schema), database: name, byPID: map[int]int{}, patience: deadlockTimeout}
 	if err := b.prepare(); err != nil {
 		return nil, errors.Join(err, b.remove())
 	}

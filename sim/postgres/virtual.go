@@ -83,8 +83,22 @@ func (s *session) clockSettings(now time.Time) string {
 	return b.String()
 }
 
+// asking is what SQL may ask about sessions.
+type asking struct {
+	starts bool // when their transactions began
+	pids   bool // which process each is
+}
+
 // asksForProcesses matches what needs to know which process each session is.
-var asksForProcesses = regexp.MustCompile(`(?i)pg_cancel_backend|pg_terminate_backend|pg_blocking_pids|pg_locks`)
+var asksForProcesses = regexp.MustCompile(`pg_cancel_backend|pg_terminate_backend|pg_blocking_pids|pg_locks`)
+
+func asksOf(sql string) asking {
+	low := strings.ToLower(sql)
+	if !strings.Contains(low, "pg_") {
+		return asking{}
+	}
+	return asking{starts: strings.Contains(sql, "pg_stat_activity"), pids: asksForProcesses.MatchString(low)}
+}
 
 // processSettings returns the statements that tell the session about the others, before SQL that may ask: when everybody's present
 // transaction began, for pg_stat_activity, as the server knows its own time only (the time that a session was told last outside of a
@@ -94,10 +108,11 @@ func (b *Backend) processSettings(s *session, sql string) string {
 		return ""
 	}
 	var set strings.Builder
-	switch reads := strings.Contains(sql, "pg_stat_activity"); {
-	case reads && s.starts != "": // the view is as the transaction has read it first
+	asks := asksOf(sql)
+	switch {
+	case asks.starts && s.starts != "": // the view is as the transaction has read it first
 		set.WriteString(s.starts)
-	case reads || strings.Contains(b.setup.Schema, "pg_stat_activity"):
+	case asks.starts || b.asks.starts:
 		starts := b.listed("simrun.starts", func(other *session) string {
 			if other.txnClock.IsZero() {
 				return ""
@@ -105,11 +120,11 @@ func (b *Backend) processSettings(s *session, sql string) string {
 			return timeText(other.txnClock)
 		})
 		set.WriteString(starts)
-		if reads && s.w.Tx == 'T' {
+		if asks.starts && s.w.Tx == 'T' {
 			s.starts = starts
 		}
 	}
-	if asksForProcesses.MatchString(sql) || asksForProcesses.MatchString(b.setup.Schema) {
+	if asks.pids || b.asks.pids {
 		set.WriteString(b.listed("simrun.pids", func(other *session) string { return strconv.Itoa(other.w.PID) }))
 	}
 	return set.String()
