@@ -155,11 +155,7 @@ func (t *jtree) ledByKey(a *analyzer, quals []expr) *jtree {
 
 // equalSides gives the columns of the relations l and r that a condition makes equal, when that is all it does.
 func equalSides(e expr, l, r int) (lv, rv *varExpr) {
-	c, ok := e.(*callExpr)
-	if !ok || c.fn.name != "=" || len(c.args) != 2 {
-		return nil, nil
-	}
-	for _, arg := range c.args {
+	for _, arg := range equated(e) {
 		switch v, ok := arg.(*varExpr); {
 		case ok && v.rel == l:
 			lv = v
@@ -175,14 +171,10 @@ func (a *analyzer) givenAs(v *varExpr, quals []expr) expr {
 	if len(quals) != 1 {
 		return nil
 	}
-	c, ok := quals[0].(*callExpr)
-	if !ok || c.fn.name != "=" || len(c.args) != 2 {
-		return nil
-	}
-	fs := &facts{a: a}
-	for i, arg := range c.args {
-		if signature(arg) == signature(v) && fs.planConst(c.args[1-i]) {
-			return c.args[1-i]
+	fs, sides := &facts{a: a}, equated(quals[0])
+	for i, arg := range sides {
+		if signature(arg) == signature(v) && fs.planConst(sides[1-i]) {
+			return sides[1-i]
 		}
 	}
 	return nil

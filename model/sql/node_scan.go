@@ -21,13 +21,10 @@ func (a *analyzer) scan(it *nsItem, quals []expr) (node, error) {
 func (a *analyzer) uniqueKey(it *nsItem, quals []expr) (int, []evalFn) {
 	fixed := map[int]expr{}
 	for _, e := range quals {
-		c, ok := e.(*callExpr)
-		if !ok || c.fn.name != "=" || len(c.args) != 2 {
-			continue
-		}
-		for i := range 2 {
-			v, ok := c.args[i].(*varExpr)
-			other := c.args[1-i]
+		sides := equated(e)
+		for i := range sides {
+			v, ok := sides[i].(*varExpr)
+			other := sides[1-i]
 			if !ok || v.rel != it.rel || relsOf(other)[it.rel] || isVolatile(other) || !lookupType(v.t, other.typ()) || hasSubquery(other) {
 				continue
 			}
@@ -162,15 +159,13 @@ type partLeaf struct {
 func (a *analyzer) partScan(it *nsItem, quals []expr) (node, error) {
 	n := &partScan{rel: it.rel, slot: a.newSlot(), root: it.table, quals: compileQuals(quals, &a.shape), mode: it.mode}
 	for _, e := range quals {
-		c, ok := e.(*callExpr)
-		if !ok || c.fn.name != "=" || len(c.args) != 2 {
-			continue
-		}
-		for i := range 2 {
-			v, ok := c.args[i].(*varExpr)
-			if ok && v.rel == it.rel && len(it.table.PartKey) == 1 && v.col == it.table.PartKey[0] && len(relsOf(c.args[1-i])) == 0 &&
-				!isVolatile(c.args[1-i]) && !hasSubquery(c.args[1-i]) {
-				n.prune = c.args[1-i].compile(&a.shape)
+		sides := equated(e)
+		for i := range sides {
+			v, ok := sides[i].(*varExpr)
+			other := sides[1-i]
+			if ok && v.rel == it.rel && len(it.table.PartKey) == 1 && v.col == it.table.PartKey[0] && len(relsOf(other)) == 0 &&
+				!isVolatile(other) && !hasSubquery(other) {
+				n.prune = other.compile(&a.shape)
 			}
 		}
 	}

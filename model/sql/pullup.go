@@ -269,11 +269,19 @@ func (fs *facts) resolve(e expr) expr {
 
 // equality gives the sides of a condition that makes two expressions equal.
 func (fs *facts) equality(e expr) (l, r expr, ok bool) {
-	c, isCall := e.(*callExpr)
-	if !isCall || c.fn.name != "=" || len(c.args) != 2 || isVolatile(e) || hasSubquery(e) {
+	sides := equated(e)
+	if sides == nil || isVolatile(e) || hasSubquery(e) {
 		return nil, nil, false
 	}
-	return fs.resolve(c.args[0]), fs.resolve(c.args[1]), true
+	return fs.resolve(sides[0]), fs.resolve(sides[1]), true
+}
+
+// equated gives the two sides of a comparison for equality, nil for other expressions.
+func equated(e expr) []expr {
+	if c, ok := e.(*callExpr); ok && c.fn.name == "=" && len(c.args) == 2 {
+		return c.args
+	}
+	return nil
 }
 
 // qual takes in a condition that holds of every row of the level, unless outer joins below it may have made NULLs.

@@ -673,13 +673,10 @@ func (q *query) joinPlan(tree *jtree, where expr) (node, error) {
 		}
 		return n, nil
 	}
-	own := map[int]bool{}
-	for _, r := range tree.rels {
-		own[r] = true
-	}
+	own := relSet(tree)
 	var once []expr
 	for _, e := range conjuncts(where) {
-		if touches(e, own) || isVolatile(e) {
+		if overlap(relsOf(e), own) || isVolatile(e) {
 			tree.place(e, own)
 		} else {
 			once = append(once, e)
@@ -690,16 +687,6 @@ func (q *query) joinPlan(tree *jtree, where expr) (node, error) {
 		return child, err
 	}
 	return &gateNode{child: child, slot: q.a.newSlot(), cond: compileQuals(cheapFirst(once), &q.a.shape)}, nil
-}
-
-// touches says whether an expression depends on one of the relations.
-func touches(e expr, own map[int]bool) bool {
-	for r := range relsOf(e) {
-		if own[r] {
-			return true
-		}
-	}
-	return false
 }
 
 func (s *selection) groupNode(child node) node {

@@ -1,9 +1,8 @@
 package sql
 
 import (
-	"slices"
-
 	"fmt"
+	"slices"
 
 	pg "github.com/pganalyze/pg_query_go/v6"
 
