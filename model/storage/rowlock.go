@@ -227,13 +227,6 @@ func (x *Exec) waitXID(s *session, xid XID, try bool) (bool, error) {
 func (x *Exec) lockVersion(s *session, r *relation, tid TID, mode RowLock) {
 	xid := x.st.assignXID(s)
 	v := r.wget(tid)
-	if len(v.lockers) == 0 {
-		v.lockers = []locker{{xid, mode}}
-		x.st.join(r, tid)
-		s.log(wLock, r.id, tid)
-		x.st.touchRow(r, tid, true)
-		return
-	}
 	i, have := slices.BinarySearchFunc(v.lockers, xid, func(l locker, x XID) int { return int(l.xid) - int(x) })
 	if have && v.lockers[i].mode >= mode {
 		return
@@ -242,14 +235,15 @@ func (x *Exec) lockVersion(s *session, r *relation, tid TID, mode RowLock) {
 	ls = append(ls, v.lockers...)
 	if have {
 		ls[i].mode = mode
-		v.lockers = ls
-		x.st.join(r, tid)
-		return
+	} else {
+		ls = slices.Insert(ls, i, locker{xid, mode})
 	}
-	v.lockers = slices.Insert(ls, i, locker{xid, mode})
+	v.lockers = ls
 	x.st.join(r, tid)
-	s.log(wLock, r.id, tid)
-	x.st.touchRow(r, tid, true)
+	if !have {
+		s.log(wLock, r.id, tid)
+		x.st.touchRow(r, tid, true)
+	}
 }
 
 // join tells those who wait to lock or end a version that another one has locked it: they look at it anew when their wait is over.
