@@ -12,17 +12,24 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// onModel makes the system of a setup on the in-memory Postgres, and its first world.
-func onModel(t *testing.T, setup *Setup) (*System, *World) {
+// systemOn makes the system of a setup on the in-memory Postgres.
+func systemOn(t *testing.T, setup *Setup, opts Options) *System {
 	t.Helper()
 	db, err := NewModel(setup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewSystem(setup, db, Options{Record: true})
+	s, err := NewSystem(setup, db, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// onModel makes the system of a setup on the in-memory Postgres, and its first world.
+func onModel(t *testing.T, setup *Setup) (*System, *World) {
+	t.Helper()
+	s := systemOn(t, setup, Options{Record: true})
 	return s, s.Initial()[0]
 }
 

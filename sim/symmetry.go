@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -55,21 +56,21 @@ func (p *plan) kindsOf() ([][]int, error) {
 
 // symmetric is the part of the fingerprint that depends on which actor is which.
 func (s *System) symmetric(w *World) uint64 {
-	as := make([]int, len(w.actors))
+	as, seen := make([]int, len(w.actors)), make([]uint64, len(w.actors))
 	for i := range as {
-		as[i] = i
+		as[i], seen[i] = i, w.actors[i].hash(0)
 	}
 	var ties [][]int // actors that have observed the same
 	orders := 1
 	for _, kind := range s.kinds {
 		sorted := slices.Clone(kind)
-		slices.SortStableFunc(sorted, func(i, j int) int { return w.actors[i].compare(&w.actors[j]) })
+		slices.SortStableFunc(sorted, func(i, j int) int { return cmp.Compare(seen[i], seen[j]) })
 		for k, i := range sorted {
 			as[i] = kind[k]
 		}
 		for from := 0; from < len(sorted); {
 			to := from + 1
-			for ; to < len(sorted) && w.actors[sorted[from]].compare(&w.actors[sorted[to]]) == 0; to++ {
+			for ; to < len(sorted) && seen[sorted[from]] == seen[sorted[to]]; to++ {
 				orders *= to - from + 1
 			}
 			if to-from > 1 {
@@ -108,15 +109,4 @@ func (w *World) lowest(as []int, ties [][]int) uint64 {
 	}
 	permute(0)
 	return low
-}
-
-// compare orders actors by all that a fingerprint has of them, but for their sessions.
-func (a *actor) compare(b *actor) int {
-	switch x, y := a.hash(0), b.hash(0); {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
 }

@@ -42,34 +42,20 @@ func claimers(n int, kind string) *Setup {
 	return setup
 }
 
-func symmetric(t *testing.T, setup *Setup, opts Options) *System {
-	t.Helper()
-	db, err := NewModel(setup)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opts.Symmetry = true
-	s, err := NewSystem(setup, db, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // TestSymmetry visits all states without symmetry and asks for the symmetric fingerprint of each: a search with symmetry must visit
 // exactly these, and come to the same verdict, with databases shared and not, with eager and lazy wake-ups.
 func TestSymmetry(t *testing.T) {
 	for _, lazy := range []bool{false, true} {
 		for _, share := range []bool{false, true} {
 			setup := claimers(3, "worker")
-			opts := Options{Lazy: lazy, Share: share}
-			sys := symmetric(t, setup, opts)
-			all := &asThemselves{System: sys, plain: map[uint64]bool{}, orbits: map[uint64]bool{}}
+			opts := Options{Lazy: lazy, Share: share, Symmetry: true}
+			sys := systemOn(t, setup, opts)
+			all := &asThemselves{System: sys, orbits: map[uint64]bool{}}
 			r, err := scheduler.Search[*World](t.Context(), all, scheduler.Options{Workers: 1})
 			if err != nil || r.Verdict != scheduler.Held {
 				t.Fatalf("%+v, %v", r, err)
 			}
-			got, err := scheduler.Search[*World](t.Context(), symmetric(t, setup, opts), scheduler.Options{Workers: 2})
+			got, err := scheduler.Search[*World](t.Context(), systemOn(t, setup, opts), scheduler.Options{Workers: 2})
 			t.Logf("lazy %v, shared %v: %d of %d states", lazy, share, got.States, r.States)
 			if err != nil || got.Verdict != scheduler.Held || got.States != len(all.orbits) || got.States*4 > r.States {
 				t.Errorf("lazy %v, shared %v: %d states with symmetry (%v, %v), want the %d orbits of %d", lazy, share, got.States, got.Verdict, err, len(all.orbits), r.States)
@@ -81,7 +67,7 @@ func TestSymmetry(t *testing.T) {
 // asThemselves is a system with symmetry whose worlds keep fingerprints of their own, and which notes both.
 type asThemselves struct {
 	*System
-	plain, orbits map[uint64]bool
+	orbits map[uint64]bool
 }
 
 func (a *asThemselves) Fingerprint(w *World) uint64 {
@@ -93,26 +79,18 @@ func (a *asThemselves) Fingerprint(w *World) uint64 {
 	return h
 }
 
-// Fork keeps to one worker's maps.
+// Fork keeps to one worker's map.
 func (a *asThemselves) Fork() scheduler.System[*World] { return a }
 
 // TestSymmetryFindsTheSame: a violation has the same length, and the way to it is one that can be made.
 func TestSymmetryFindsTheSame(t *testing.T) {
 	setup := claimers(3, "worker")
 	setup.Invariants = []Invariant{{Name: "idle", Kind: Always, SQL: "SELECT 1 FROM jobs HAVING bool_and(done)"}}
-	db, err := NewModel(setup)
+	want, err := scheduler.Search[*World](t.Context(), systemOn(t, setup, Options{Share: true}), scheduler.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, err := NewSystem(setup, db, Options{Share: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := scheduler.Search[*World](t.Context(), plain, scheduler.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := scheduler.Search[*World](t.Context(), symmetric(t, setup, Options{Share: true}), scheduler.Options{})
+	got, err := scheduler.Search[*World](t.Context(), systemOn(t, setup, Options{Share: true, Symmetry: true}), scheduler.Options{})
 	if err != nil || got.Violation.Invariant != "idle" || len(got.Schedule.Names) != len(want.Schedule.Names) {
 		t.Errorf("%+v, %v, want as many choices as in %q", got, err, want.Schedule.Names)
 	}
