@@ -417,15 +417,7 @@ func contend(t testing.TB, b sim.Backend, seed uint64) (trace []string) {
 
 // TestStatementTimeoutInLockstep: statement_timeout fires when the schedule says so, and model and server say the same.
 func TestStatementTimeoutInLockstep(t *testing.T) {
-	s, err := testServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.NewPair(&sim.Setup{Schema: accounts, Seed: "INSERT INTO a VALUES (1, 10, 'x')"}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Shutdown() })
+	p := modelPair(t, "INSERT INTO a VALUES (1, 10, 'x')", true)
 	openAll(t, p, 2)
 	expect(t, do(t, p, 0, "BEGIN; UPDATE a SET v = 11"), "BEGIN; UPDATE 1 T")
 	expect(t, do(t, p, 1, "SET statement_timeout = '5ms'"), "SET I")

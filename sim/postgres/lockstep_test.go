@@ -19,6 +19,21 @@ func twins(t *testing.T, schema, seed string) (*Pair, *liar) {
 	return p, l
 }
 
+// modelPair is the model and a server in lock-step, with the table of accounts; locks are compared when asked for.
+func modelPair(t testing.TB, seed string, compareLocks bool) *Pair {
+	t.Helper()
+	s, err := testServer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.NewPair(&sim.Setup{Schema: accounts, Seed: seed}, compareLocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Shutdown() })
+	return p.(*Pair)
+}
+
 // A liar changes the answers of a backend.
 type liar struct {
 	sim.Backend
@@ -170,15 +185,7 @@ func wantDivergence(t *testing.T, err error, what string) {
 
 // An actor that has locked a table against readers does not keep the invariants waiting.
 func TestQueryPastALock(t *testing.T) {
-	s, err := testServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.NewPair(&sim.Setup{Schema: accounts, Seed: "INSERT INTO a VALUES (1, 10, 'x')"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Shutdown() })
+	p := modelPair(t, "INSERT INTO a VALUES (1, 10, 'x')", false)
 	for range 2 { // the second time after a reset, which must not be as impatient
 		openAll(t, p, 2)
 		expect(t, do(t, p, 0, "BEGIN; LOCK TABLE a; UPDATE a SET v = 11"), "BEGIN; LOCK TABLE; UPDATE 1 T")
@@ -204,15 +211,7 @@ func TestQueryPastALock(t *testing.T) {
 
 // TestTransactionsBeganInSimulatedTime: pg_stat_activity tells when transactions began by the simulation's clock, as the model does.
 func TestTransactionsBeganInSimulatedTime(t *testing.T) {
-	s, err := testServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.NewPair(&sim.Setup{Schema: accounts}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Shutdown() })
+	p := modelPair(t, "", false)
 	openAll(t, p, 3)
 	const ages = `SELECT pid, clock_timestamp() - xact_start FROM pg_stat_activity WHERE xact_start IS NOT NULL ORDER BY pid`
 	steps := []struct {

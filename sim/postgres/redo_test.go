@@ -9,16 +9,7 @@ import (
 // A backend that has found the deadlock before it was let, as on a busy machine, does not decide whom the deadlock ends: the
 // run is done anew.
 func TestDeadlockFoundTooEarly(t *testing.T) {
-	s, err := testServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := s.NewPair(&sim.Setup{Schema: accounts, Seed: "INSERT INTO a VALUES (1, 10, 'x'), (2, 20, 'y')"}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Shutdown() })
-	p := db.(*Pair)
+	p := modelPair(t, "INSERT INTO a VALUES (1, 10, 'x'), (2, 20, 'y')", false)
 	for round := 1; round <= 2; round++ {
 		openAll(t, p, 2)
 		expect(t, do(t, p, 0, "BEGIN; UPDATE a SET v = 11 WHERE k = 1"), "BEGIN; UPDATE 1 T")

@@ -8,26 +8,14 @@ import (
 	"simrun/sim"
 )
 
-// signalPair is model and server in lock-step, with locks compared.
-func signalPair(t *testing.T, sessions int) *Pair {
-	s, err := testServer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.NewPair(&sim.Setup{Schema: accounts, Seed: "INSERT INTO a VALUES (1, 10, 'x'), (2, 20, 'y')"}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Shutdown() })
-	openAll(t, p, sessions)
-	return p.(*Pair)
-}
+const twoAccounts = "INSERT INTO a VALUES (1, 10, 'x'), (2, 20, 'y')"
 
 const terminated = "57P01 terminating connection due to administrator command \x00"
 
 // TestSignals: what pg_cancel_backend and pg_terminate_backend do to sessions that wait, that are idle, and to their own.
 func TestSignals(t *testing.T) {
-	p := signalPair(t, 4)
+	p := modelPair(t, twoAccounts, true)
+	openAll(t, p, 4)
 	reopen := func(session int) {
 		t.Helper()
 		if err := p.Open(session, sim.ActorSpec{Name: "again"}); err != nil {
@@ -78,7 +66,8 @@ func TestSignals(t *testing.T) {
 
 // TestIdleTimeoutInLockstep: the connection of a session that is idle in a transaction ends, in a failed one too.
 func TestIdleTimeoutInLockstep(t *testing.T) {
-	p := signalPair(t, 2)
+	p := modelPair(t, twoAccounts, true)
+	openAll(t, p, 2)
 	for _, begin := range []string{
 		"BEGIN; SET LOCAL idle_in_transaction_session_timeout = '1s'; UPDATE a SET v = 11",
 		"SET idle_in_transaction_session_timeout = '1s'; BEGIN; UPDATE a SET v = 11; SAVEPOINT s; SELECT 1/0",
@@ -100,7 +89,8 @@ func TestIdleTimeoutInLockstep(t *testing.T) {
 // TestSignalsAtRandom has four sessions contend for two rows, signal each other and run into timeouts, and go on in any order when they
 // are freed.
 func TestSignalsAtRandom(t *testing.T) {
-	p := signalPair(t, 4)
+	p := modelPair(t, twoAccounts, true)
+	openAll(t, p, 4)
 	var seen [3]int
 	for seed := range uint64(60) {
 		if err := p.Reset(); err != nil {
